@@ -24,6 +24,7 @@ endif()
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES conformance/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/conformance)
+install(FILES compilers/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/compilers)
 
 # -- CMake
 install(EXPORT anyplaceHeadersTargets NAMESPACE anyplace:: DESTINATION ${anyplace_cmake_dir})

@@ -2,7 +2,7 @@
 #                      [NAME name]
 #                      [IMAGES format[@architecture]:file...]
 #                      [CUDA_ARCHITECTURES 80 90...] [PORTABLE_PTX]
-#                      [HIP_ARCHITECTURES gfx90a...] [PLAIN_FLOAT]
+#                      [HIP_ARCHITECTURES gfx90a...] [PLAIN_FLOAT] [WITHOUT_DOUBLES]
 #                      [INCLUDE_DIRECTORIES folder...] [DEFINITIONS name[=value]...])
 #
 # Compiles kernels written once (anyplace/device_code.h, docs/kernels.md) for every kind of device that there is a compiler
@@ -16,11 +16,14 @@
 #                   PORTABLE_PTX adds Clang's to nvcc's, for drivers that are too old for nvcc's
 #   cubin           one for each of CUDA_ARCHITECTURES, by nvcc
 #   hsaco           one for all HIP_ARCHITECTURES, by hipcc, else by Clang
+#   spirv           by Clang and llvm-spirv, unless IMAGES names one
+# WITHOUT_DOUBLES: there is a second image in SPIR-V, compiled with ANYPLACE_NO_DOUBLES defined, for devices that compute no
+# doubles. They refuse a whole image in which any kernel does.
 # PLAIN_FLOAT: no compiler fuses a multiplication and an addition, so that results have the same bits everywhere.
 # IMAGES adds files that were made otherwise, in any format of DeviceProperties::image_formats.
 #
-# What compilers there are is found out once and said in a line each. ANYPLACE_NVCC, ANYPLACE_KERNEL_CLANG and ANYPLACE_HIPCC
-# name others, or are OFF. Works the same in anyplace's own tree and against an installed anyplace.
+# What compilers there are is found out once and said in a line each. ANYPLACE_NVCC, ANYPLACE_KERNEL_CLANG, ANYPLACE_HIPCC and
+# ANYPLACE_LLVM_SPIRV name others, or are OFF. Works the same in anyplace's own tree and against an installed anyplace.
 include_guard(GLOBAL)
 cmake_policy(VERSION 3.25) # of the functions, whatever the project's own
 
@@ -38,14 +41,12 @@ set(ANYPLACE_KERNELS_PLUGINS ${_anyplace_kernels_plugins} CACHE INTERNAL "")
 
 # -- Finding compilers, and finding out whether they work.
 
-# Sets `result` to whether the command, with check.cu and an output appended, succeeds; remembered until the command is
-# another. `why` gets the first line of what it said.
-function(_anyplace_kernels_check what result why)
-  string(MD5 key "${ARGN} ${ANYPLACE_KERNELS_INCLUDE}")
+# Sets `result` to whether the command succeeds; remembered until the command is another. `why` gets the first line of what
+# it said.
+function(_anyplace_kernels_try what result why)
+  string(MD5 key "${ARGN}")
   if(NOT ANYPLACE_KERNELS_${what}_CHECKED STREQUAL key)
-    set(output ${CMAKE_BINARY_DIR}/CMakeFiles/anyplace_kernels_${what})
-    execute_process(COMMAND ${ARGN} -I${ANYPLACE_KERNELS_INCLUDE} -o ${output} ${ANYPLACE_KERNELS_DIR}/check.cu
-                    RESULT_VARIABLE status OUTPUT_VARIABLE said ERROR_VARIABLE said)
+    execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE said ERROR_VARIABLE said)
     set(works FALSE)
     if(status EQUAL 0)
       set(works TRUE)
@@ -60,6 +61,18 @@ function(_anyplace_kernels_check what result why)
   endif()
   set(${result} ${ANYPLACE_KERNELS_${what}_WORKS} PARENT_SCOPE)
   set(${why} "${ANYPLACE_KERNELS_${what}_WHY}" PARENT_SCOPE)
+endfunction()
+
+# Tries the command with check.cu and the output _anyplace_kernels_output names appended.
+function(_anyplace_kernels_check what result why)
+  _anyplace_kernels_output(${what} output)
+  _anyplace_kernels_try(${what} works said ${ARGN} -I${ANYPLACE_KERNELS_INCLUDE} -o ${output} ${ANYPLACE_KERNELS_DIR}/check.cu)
+  set(${result} ${works} PARENT_SCOPE)
+  set(${why} "${said}" PARENT_SCOPE)
+endfunction()
+
+function(_anyplace_kernels_output what result)
+  set(${result} ${CMAKE_BINARY_DIR}/CMakeFiles/anyplace_kernels_${what} PARENT_SCOPE)
 endfunction()
 
 # What to say of a compiler that isn't used: `variable` holds its path.
@@ -155,6 +168,58 @@ function(_anyplace_kernels_find_clang)
   endif()
 endfunction()
 
+# Sets ANYPLACE_KERNELS_CLANG_SPIRV to the command that makes bitcode, and ANYPLACE_KERNELS_LLVM_SPIRV to the one that makes
+# SPIR-V of that, or both to nothing. Bitcode is read by the llvm-spirv of the same version alone.
+function(_anyplace_kernels_find_spirv)
+  set(ANYPLACE_KERNELS_CLANG_SPIRV "" CACHE INTERNAL "")
+  set(ANYPLACE_KERNELS_LLVM_SPIRV "" CACHE INTERNAL "")
+  if(NOT ANYPLACE_KERNEL_CLANG)
+    _anyplace_kernels_say_left_out(SPIR-V ANYPLACE_KERNEL_CLANG "Debian: apt-get install clang-14 llvm-spirv-14")
+    return()
+  endif()
+  execute_process(COMMAND ${ANYPLACE_KERNEL_CLANG} -dumpversion OUTPUT_VARIABLE said ERROR_QUIET)
+  string(REGEX MATCH "^[0-9]+" version "${said}")
+  if(NOT version MATCHES "^(14|15)$")
+    message(STATUS "kernels: SPIR-V: left out, it is made with Clang 14 or 15, and ${ANYPLACE_KERNEL_CLANG} is Clang ${version}")
+    return()
+  endif()
+  find_program(ANYPLACE_LLVM_SPIRV NAMES llvm-spirv-${version} llvm-spirv
+               DOC "llvm-spirv of Clang's version, for kernels as SPIR-V; OFF to go without")
+  mark_as_advanced(ANYPLACE_LLVM_SPIRV)
+  if(NOT ANYPLACE_LLVM_SPIRV)
+    _anyplace_kernels_say_left_out(SPIR-V ANYPLACE_LLVM_SPIRV "Debian: apt-get install llvm-spirv-${version}")
+    return()
+  endif()
+  foreach(what IN ITEMS SPIRV_SOURCE CLANG_SPIRV LLVM_SPIRV)
+    _anyplace_kernels_output(${what} ${what})
+  endforeach()
+  # llvm-spirv writes the blocks of optimised functions in an order that SPIR-V forbids, so the device's driver optimises. But
+  # functions that Clang compiles without -O may not be inlined later.
+  set(clang ${ANYPLACE_KERNEL_CLANG} -std=c++20 -O1 -Xclang -disable-llvm-passes --cuda-device-only -DANYPLACE_BARE_DEVICE=1
+            -x hip --offload=spirv64 -nogpuinc -nogpulib -Xclang -mlink-bitcode-file -Xclang ${SPIRV_SOURCE} -emit-llvm -c)
+  if(version GREATER_EQUAL 15)
+    list(APPEND clang -Xclang -no-opaque-pointers)
+  endif()
+  set(translate ${ANYPLACE_LLVM_SPIRV} --spirv-max-version=1.2)
+  _anyplace_kernels_try(SPIRV_SOURCE works why ${ANYPLACE_KERNEL_CLANG} --target=spirv64 -x ir -emit-llvm -c
+                        -o ${SPIRV_SOURCE} ${ANYPLACE_KERNELS_DIR}/spirv_source.ll)
+  if(works)
+    _anyplace_kernels_check(CLANG_SPIRV works why ${clang})
+  endif()
+  if(NOT works)
+    message(STATUS "kernels: SPIR-V: left out, ${ANYPLACE_KERNEL_CLANG} can't: ${why}")
+    return()
+  endif()
+  _anyplace_kernels_try(LLVM_SPIRV works why ${translate} -o ${LLVM_SPIRV} ${CLANG_SPIRV})
+  if(NOT works)
+    message(STATUS "kernels: SPIR-V: left out, ${ANYPLACE_LLVM_SPIRV} can't translate Clang's bitcode: ${why}")
+    return()
+  endif()
+  set(ANYPLACE_KERNELS_CLANG_SPIRV "${clang}" CACHE INTERNAL "")
+  set(ANYPLACE_KERNELS_LLVM_SPIRV "${translate}" CACHE INTERNAL "")
+  message(STATUS "kernels: SPIR-V: with ${ANYPLACE_KERNEL_CLANG} and ${ANYPLACE_LLVM_SPIRV}, without a vendor's headers")
+endfunction()
+
 function(_anyplace_kernels_find_hipcc)
   find_program(ANYPLACE_HIPCC hipcc HINTS ENV ROCM_PATH /opt/rocm PATH_SUFFIXES bin
                DOC "hipcc, for kernels as HSACO; OFF to go without")
@@ -224,7 +289,7 @@ function(_anyplace_kernels_find_compilers)
   _anyplace_kernels_find_clang()
   _anyplace_kernels_find_hipcc()
   _anyplace_kernels_find_loops()
-  message(STATUS "kernels: SPIR-V: left out, no compiler is known that makes it of these sources; IMAGES spirv:FILE adds one")
+  _anyplace_kernels_find_spirv()
 endfunction()
 
 # -- Images. Each function appends format@architecture@file to images in its caller, and adds the command that makes the file.
@@ -398,6 +463,34 @@ function(_anyplace_kernels_hip)
   set(images ${images} "hsaco@${architecture}@${file}" PARENT_SCOPE)
 endfunction()
 
+function(_anyplace_kernels_spirv)
+  if(NOT ANYPLACE_KERNELS_CLANG_SPIRV OR given MATCHES "(^|;)spirv@")
+    return()
+  endif()
+  set(contract fast)
+  if(arg_PLAIN_FLOAT)
+    set(contract off)
+  endif()
+  set(forms ${name})
+  if(arg_WITHOUT_DOUBLES)
+    list(APPEND forms ${name}.no_doubles)
+  endif()
+  foreach(form IN LISTS forms)
+    set(bitcode ${folder}/${form}.bc)
+    set(file ${folder}/${form}.spv)
+    set(defined)
+    if(form MATCHES "no_doubles$")
+      set(defined -DANYPLACE_NO_DOUBLES=1)
+    endif()
+    _anyplace_kernels_make(${bitcode} ${ANYPLACE_KERNELS_CLANG_SPIRV} ${clang_plain} ${defined})
+    add_custom_command(OUTPUT ${file}
+                       COMMAND ${ANYPLACE_KERNELS_LLVM_SPIRV} --spirv-fp-contract=${contract} -o ${file} ${bitcode}
+                       DEPENDS ${bitcode} VERBATIM COMMAND_EXPAND_LISTS)
+    list(APPEND images "spirv@@${file}")
+  endforeach()
+  set(images ${images} PARENT_SCOPE)
+endfunction()
+
 # The host's image as SPIR-V of a version that no driver takes, for tests over a double of Level Zero.
 function(_anyplace_kernels_spirv_stand_in)
   set(made ${folder}/${name}.stand_in.spv)
@@ -480,7 +573,7 @@ function(_anyplace_kernels_check_arguments)
 endfunction()
 
 function(anyplace_add_kernels target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "PORTABLE_PTX;PLAIN_FLOAT" "NAME"
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PORTABLE_PTX;PLAIN_FLOAT;WITHOUT_DOUBLES" "NAME"
     "SOURCES;IMAGES;CUDA_ARCHITECTURES;HIP_ARCHITECTURES;INCLUDE_DIRECTORIES;DEFINITIONS")
   set(name "${arg_NAME}")
   if(NOT name)
@@ -521,9 +614,10 @@ function(anyplace_add_kernels target)
   if(ANYPLACE_KERNELS_STAND_IN_TOOL)
     _anyplace_kernels_hip_stand_in()
   endif()
+  _anyplace_kernels_spirv()
   list(APPEND images ${given})
   if(ANYPLACE_KERNELS_STAND_IN_TOOL)
-    _anyplace_kernels_spirv_stand_in()  # behind what is given, which is for true devices
+    _anyplace_kernels_spirv_stand_in()  # behind what is for true devices
   endif()
   _anyplace_kernels_embed()
 endfunction()

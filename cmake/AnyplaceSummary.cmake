@@ -19,6 +19,10 @@ function(anyplace_print_summary)
     "backends/cuda|backend cuda|anyplace_backend_cuda"
     "backends/hip|backend hip|anyplace_backend_hip"
     "backends/levelzero|backend levelzero|anyplace_backend_levelzero"
+    "compilers/host|compiler host|anyplace_compiler_host"
+    "compilers/clang|compiler clang|anyplace_compiler_clang"
+    "compilers/nvrtc|compiler nvrtc|anyplace_compiler_nvrtc"
+    "compilers/hiprtc|compiler hiprtc|anyplace_compiler_hiprtc"
     "compilers/clang_loops|barriers as loops|anyplace_clang_loops"
     "conformance|conformance suite|anyplace_conformance"
     "anyplace command|anyplace command|anyplace_command"
@@ -46,5 +50,11 @@ function(anyplace_print_summary)
     string(REPEAT " " ${blanks} blanks)
     string(APPEND text "\n  ${shown}${blanks}${reason}")
   endforeach()
+  # No target shows it, and AnyplaceKernels.cmake, which has said why, is the users', too.
+  set(reason "left out: there is no Clang 14 or 15 with its llvm-spirv that works")
+  if(ANYPLACE_KERNELS_LLVM_SPIRV)
+    set(reason "built")
+  endif()
+  string(APPEND text "\n  kernels as SPIR-V       ${reason}")
   message("anyplace ${PROJECT_VERSION}${text}")
 endfunction()

@@ -26,6 +26,7 @@ struct Answer {
   std::string output;  ///< for standard output
   std::string notes;   ///< for standard error
   int status = exit_ok;
+  std::string log = {};  ///< for standard error before the notes, byte for byte
 };
 
 /// Shows every device of every backend. Each backend is asked in a child process.

@@ -10,6 +10,7 @@
 #include "anyplace/backend/abi.h"
 #include "anyplace/communicator.h"
 #include "commands.h"
+#include "compilers.h"
 #include "environment.h"
 #include "forked.h"
 #include "probe.h"
@@ -269,6 +270,7 @@ std::string listeners_text(const Json& examined) {
 struct Report {
   Environment environment;
   Json engines;      ///< the result of examine_engines()
+  Json compilers;    ///< the result of examine_compilers()
   Json annotations;  ///< the result of examine_listeners()
   std::vector<Finding> findings;
   std::vector<std::string> missing;
@@ -281,6 +283,7 @@ std::string report_text(const Report& report) {
   for (const Finding& finding : report.findings) text += finding_text(finding);
   for (const std::string& name : report.missing) text += "  " + name + ": no plugin is installed\n";
   text += heading("engines of communicators") + engines_text(report.engines);
+  text += heading("compilers of kernels") + compilers_text(report.compilers);
   text += heading("listeners of annotations") + listeners_text(report.annotations);
   text += heading("result");
   if (report.automatic.place.empty() && !report.automatic.problems.empty()) {
@@ -324,6 +327,9 @@ Json report_json(const Report& report) {
   json["missing"] = report.missing;
   json["engines"] = report.engines.at("engines");
   json["engines_problem"] = report.engines.at("problem");
+  json["compilers"] = report.compilers.at("compilers");
+  json["compilers_for"] = report.compilers.at("for");
+  json["compilers_problem"] = report.compilers.at("problem");
   json["annotations"] = report.annotations;
   Json& automatic = json["auto"] = Json{{"place", text_or_null(report.automatic.place)}, {"problem", nullptr}};
   if (!report.automatic.problems.empty()) automatic["problem"] = problem_json("", report.automatic.problems.front());
@@ -342,6 +348,7 @@ Answer run_doctor(const Options& options) {
   // This comes before anything starts threads in this process, because a fork would leave them behind.
   report.annotations = examine_listeners(options.probe_timeout);
   report.engines = examine_engines(options.probe_timeout);
+  report.compilers = examine_compilers(options.probe_timeout);
   report.automatic = probe_place("auto", options.probe_timeout);
   report.any_device = std::any_of(report.findings.begin(), report.findings.end(), usable);
   const int status = report.any_device ? exit_ok : exit_failed;

@@ -33,12 +33,18 @@ std::string loaded_library() {
 }
 
 std::string meaning_of(std::string_view name, const std::vector<std::string>& backends) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> known{{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 13> known{{
       {"ANYPLACE_ALLOCATOR", "how the caching allocator works, as key:value,key:value"},
       {"ANYPLACE_ANNOTATE", "which tools annotations are told to: auto, off, or some of nvtx,roctx,itt"},
       {"ANYPLACE_AUTO", "the order in which `auto` looks for a device"},
       {"ANYPLACE_BACKEND_PATH", "directories that are searched for plugins first"},
+      {"ANYPLACE_CACHE", "the folder in which compiled kernels are kept, or off"},
+      {"ANYPLACE_CACHE_BYTES", "how much compiled kernels may take there"},
+      {"ANYPLACE_CACHE_SHARED", "a folder with compiled kernels that is read and never written"},
       {"ANYPLACE_COMMUNICATOR_CHECK", "whether ranks compare their operations before they begin"},
+      {"ANYPLACE_COMPILERS", "which compilers of kernels are asked, and in which order"},
+      {"ANYPLACE_CXX", "the C++ compiler that makes kernels for cpu_sim while a program runs"},
+      {"ANYPLACE_KERNEL_CLANG", "the Clang that makes kernels while a program runs"},
       {"ANYPLACE_LOG", "whether plugins write lines for debugging"},
       {"ANYPLACE_PROBE_TIMEOUT", "seconds that this command waits for each answer of a plugin"},
   }};

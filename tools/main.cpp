@@ -8,13 +8,16 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <string_view>
+#include <utility>
 
+#include "cache.h"
 #include "commands.h"
 #include "error_text.h"
 #include "new_backend.h"
@@ -22,6 +25,7 @@
 #include "probe.h"
 #include "terminal.h"
 #include "text.h"
+#include "tools/compile.h"
 #include "tools/replay.h"
 #include "top.h"
 #include "write_all.h"
@@ -35,13 +39,17 @@ namespace {
 constexpr const char* footer =
     "Exit status:\n"
     "  0  done: there is at least one device (devices, doctor, top), the place is there (info), the trace completed "
-    "(replay)\n"
-    "  1  not so: no device, no such place, out of memory, or standard output can't be written\n"
+    "(replay),\n"
+    "     the images are written (compile)\n"
+    "  1  not so: no device, no such place, source that can't be compiled, out of memory, or standard output can't be "
+    "written\n"
     "  2  the command line, the text of a place, a trace, or ANYPLACE_PROBE_TIMEOUT is wrong\n"
     "\n"
     "Environment:\n"
     "  ANYPLACE_BACKEND_PATH    directories to search for plugins first, \":\" between them\n"
     "  ANYPLACE_AUTO            the order in which the place `auto` looks for a device\n"
+    "  ANYPLACE_CACHE           the folder in which compiled kernels are kept, or off\n"
+    "  ANYPLACE_COMPILERS       which compilers of kernels are asked, and in which order\n"
     "  ANYPLACE_ALLOCATOR       how replay's allocator works, as key:value,key:value\n"
     "  ANYPLACE_PROBE_TIMEOUT   seconds that devices, doctor and top wait for each answer of a plugin, 1 to 3600 "
     "(default 10)\n";
@@ -57,6 +65,7 @@ bool open_standard_descriptors() noexcept {
 }
 
 int say(const Answer& answer, bool output_closed) {
+  write_all(STDERR_FILENO, answer.log);
   write_all(STDERR_FILENO, fitted(answer.notes, STDERR_FILENO));
   if (answer.output.empty()) return answer.status;
   if (output_closed) errno = EBADF;
@@ -69,6 +78,24 @@ int say(const Answer& answer, bool output_closed) {
     return exit_failed;
   }
   return answer.status;
+}
+
+std::string_view arguments_of(std::string_view command) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> known{{
+      {"info", "PLACE [--json]"},
+      {"conformance", "--place PLACE [option...] [--json]"},
+      {"compile", "FILE --for TARGET[,TARGET] [option...]"},
+      {"cache", "[list|verify|clear] [--json]"},
+      {"new-backend", "NAME [--directory DIRECTORY] [--c]"},
+      {"new-compiler", "NAME [--directory DIRECTORY]"},
+      {"pages", "PAGE [FILE]"},
+      {"top", "[option...] [--json]"},
+      {"replay", "TRACE --place PLACE [option...] [--json]"},
+  }};
+  for (const auto& [name, arguments] : known) {
+    if (name == command) return arguments;
+  }
+  return "[--json]";
 }
 
 /// The Answer for a wrong command line. CLI11 says what is wrong; this adds what would be right.
@@ -89,17 +116,7 @@ Answer usage_error(const CLI::App& app, const CLI::ParseError& error, int argume
     text += meant.empty() ? "\n" : "; did you mean '" + meant + "'?\n";
   }
   if (is_command) {
-    const std::string arguments_of = first == "info"          ? "PLACE "
-                                     : first == "conformance" ? "--place PLACE [option...] "
-                                     : first == "new-backend" ? "NAME [--directory DIRECTORY] "
-                                     : first == "pages"       ? "PAGE [FILE] "
-                                     : first == "top"         ? "[option...] "
-                                     : first == "replay"      ? "TRACE --place PLACE [option...] "
-                                                              : "";
-    text += "usage: anyplace " + first + " " + arguments_of +
-            (first == "new-backend" ? "[--c]\n"
-             : first == "pages"     ? "\n"
-                                    : "[--json]\n");
+    text += "usage: anyplace " + first + " " + std::string(arguments_of(first)) + "\n";
   } else {
     text += "commands: " + joined(commands) + "\n";
   }
@@ -137,7 +154,10 @@ Answer run(int argument_count, char** arguments, bool output_closed) {
 #ifdef ANYPLACE_TOOL_CONFORMANCE
   const ConformanceCommand conformance(app);
 #endif
+  const CompileCommand compile(app);
+  const CacheCommand cache(app);
   const NewBackendCommand new_backend(app);
+  const NewCompilerCommand new_compiler(app);
   const ReplayCommand replay(app);
   const TopCommand top(app);
   const PagesCommand pages(app);
@@ -161,7 +181,10 @@ Answer run(int argument_count, char** arguments, bool output_closed) {
 #ifdef ANYPLACE_TOOL_CONFORMANCE
   if (conformance.chosen()) return conformance.run();
 #endif
+  if (compile.chosen()) return compile.run();
+  if (cache.chosen()) return cache.run();
   if (new_backend.chosen()) return new_backend.run();
+  if (new_compiler.chosen()) return new_compiler.run();
   if (replay.chosen()) return replay.run();
   if (pages.chosen()) return pages.run();
   if (*devices || *doctor || top.chosen()) {

@@ -53,14 +53,30 @@ std::string taken_by_anyplace(const std::string& name) {
   return "";
 }
 
-/// The reason why the name can't be used, and what would be right; "" if it can.
-std::string name_problem(const std::string& name) {
-  if (!is_backend_name(name)) {
-    return in_quotes(name) +
-           " is no name for a backend; one starts with a letter a to z, goes on with such letters, digits and _, and "
-           "has " +
-           std::to_string(longest_name) + " characters at most";
+/// The reason why the text can't be the name of "a backend" or "a compiler", and what would be right; "" if it can.
+std::string form_problem(const std::string& name, const std::string& of_what) {
+  if (is_backend_name(name)) return "";
+  return in_quotes(name) + " is no name for " + of_what +
+         "; one starts with a letter a to z, goes on with such letters, digits and _, and has " +
+         std::to_string(longest_name) + " characters at most";
+}
+
+/// The reason why the name of a compiler can't be used, and what would be right; "" if it can.
+std::string compiler_name_problem(const std::string& name) {
+  const std::string problem = form_problem(name, "a compiler");
+  if (!problem.empty()) return problem;
+  for (const char* const taken : {"clang", "hiprtc", "host", "nvrtc"}) {
+    if (name == taken) {
+      return "'" + name + "' is a compiler of anyplace's own; take the name of your company or product";
+    }
   }
+  return "";
+}
+
+/// The reason why the name of a backend can't be used, and what would be right; "" if it can.
+std::string name_problem(const std::string& name) {
+  const std::string problem = form_problem(name, "a backend");
+  if (!problem.empty()) return problem;
   const std::string taken = taken_by_anyplace(name);
   return taken.empty() ? "" : "'" + name + "' is " + taken + "; take the name of your company or product";
 }
@@ -160,12 +176,14 @@ class Draft {
   fs::path path_;
 };
 
-int write_project(const fs::path& directory, const std::string& name, bool in_c) {
+using Kinds = std::vector<std::string_view>;  ///< of files (new_backend_templates.h)
+
+int write_project(const fs::path& directory, const std::string& name, const Kinds& kinds, bool in_c) {
   const Replacements replacements = replacements_for(name, in_c);
   Draft draft(directory);
   int files = 0;
   for (const TemplateFile& file : new_backend_templates()) {
-    if (file.kind != "common" && file.kind != (in_c ? "c" : "cpp")) continue;
+    if (std::find(kinds.begin(), kinds.end(), file.kind) == kinds.end()) continue;
     draft.write(std::string(file.path), replaced(file.text, replacements), file.executable);
     ++files;
   }
@@ -194,7 +212,8 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
-std::string next_commands(const std::string& name, const fs::path& directory) {
+/// What to type in the project's directory; `check` is the last of it.
+std::string next_commands(const fs::path& directory, const std::string& check) {
   std::error_code failed;
   const fs::path bin = fs::read_symlink("/proc/self/exe", failed).parent_path();
   const bool installed = fs::exists(bin / ANYPLACE_PACKAGE_FROM_PROGRAM / "anyplaceConfig.cmake", failed);
@@ -202,8 +221,43 @@ std::string next_commands(const std::string& name, const fs::path& directory) {
   if (!in_path_variable(bin)) text += "    export PATH=" + shell_word(bin.string()) + ":$PATH\n";
   text += std::string("    cmake -G Ninja -B b") +
           (installed ? "" : " -DCMAKE_PREFIX_PATH=/where/anyplace/is/installed") + " && cmake --build b\n";
-  return text + "    anyplace conformance --place " + name + ":0 --plugin b/libanyplace_backend_" + name + ".so\n";
+  return text + "    " + check + "\n";
 }
+
+struct NewProject {
+  std::string name;
+  std::string directory;  ///< as it was asked for; "": one of the project's name
+  std::string what;       ///< "a backend of anyplace in C++"
+  std::string check;      ///< the command that shows that it conforms
+  Kinds kinds;
+  bool in_c = false;
+};
+
+Answer write_new(const NewProject& project) {
+  const fs::path shown =
+      project.directory.empty() ? fs::path(project.name) : fs::path(project.directory).lexically_normal();
+  try {
+    fs::path target = fs::absolute(shown).lexically_normal();
+    if (!target.has_filename()) target = target.parent_path();  // the path ended with a slash
+    if (fs::exists(fs::symlink_status(target))) {
+      return {"", "anyplace: " + printable(shown.string()) + " is there already; --directory names another place\n",
+              exit_failed};
+    }
+    const int files = write_project(target, project.name, project.kinds, project.in_c);
+    return {project.name + " is written: " + project.what + ", " + std::to_string(files) +
+                " files, which conforms as it stands. Next:\n\n" + next_commands(shown, project.check) +
+                "\nREADME.md says what is in it, and what to do then.\n",
+            "", exit_ok};
+  } catch (const std::system_error& error) {
+    return {"", "anyplace: " + printable(error.what()) + "; nothing was written\n", exit_failed};
+  }
+}
+
+constexpr const char* exit_statuses =
+    "Exit status:\n"
+    "  0  the project is written\n"
+    "  1  it can't be: something of that name is there, or the directory can't be made; nothing was written\n"
+    "  2  the command line or the name is wrong";
 
 }  // namespace
 
@@ -212,11 +266,7 @@ NewBackendCommand::NewBackendCommand(CLI::App& app)
   command_->add_option("NAME", name_, "What applications will ask for: acme, as in acme:0")->required();
   command_->add_option("--directory", directory_, "The project's directory, to be made (default ./NAME)");
   command_->add_flag("--c", in_c_, "Write C11 instead of C++20");
-  command_->footer(
-      "Exit status:\n"
-      "  0  the project is written\n"
-      "  1  it can't be: something of that name is there, or the directory can't be made; nothing was written\n"
-      "  2  the command line or the name is wrong");
+  command_->footer(exit_statuses);
 }
 
 bool NewBackendCommand::chosen() const { return command_->parsed(); }
@@ -224,22 +274,32 @@ bool NewBackendCommand::chosen() const { return command_->parsed(); }
 Answer NewBackendCommand::run() const {
   const std::string problem = name_problem(name_);
   if (!problem.empty()) return {"", "anyplace: " + problem + "\n", exit_usage};
-  const fs::path shown = directory_.empty() ? fs::path(name_) : fs::path(directory_).lexically_normal();
-  try {
-    fs::path target = fs::absolute(shown).lexically_normal();
-    if (!target.has_filename()) target = target.parent_path();  // the path ended with a slash
-    if (fs::exists(fs::symlink_status(target))) {
-      return {"", "anyplace: " + printable(shown.string()) + " is there already; --directory names another place\n",
-              exit_failed};
-    }
-    const int files = write_project(target, name_, in_c_);
-    return {name_ + " is written: a backend of anyplace in " + (in_c_ ? "C" : "C++") + ", " + std::to_string(files) +
-                " files, which conforms as it stands. Next:\n\n" + next_commands(name_, shown) +
-                "\nREADME.md says what is in it, and what to do then.\n",
-            "", exit_ok};
-  } catch (const std::system_error& error) {
-    return {"", "anyplace: " + printable(error.what()) + "; nothing was written\n", exit_failed};
-  }
+  return write_new({name_,
+                    directory_,
+                    std::string("a backend of anyplace in ") + (in_c_ ? "C" : "C++"),
+                    "anyplace conformance --place " + name_ + ":0 --plugin b/libanyplace_backend_" + name_ + ".so",
+                    {"common", in_c_ ? "c" : "cpp"},
+                    in_c_});
+}
+
+NewCompilerCommand::NewCompilerCommand(CLI::App& app)
+    : command_(app.add_subcommand("new-compiler",
+                                  "Writes the project of a new compiler of kernels, which conforms as it stands")) {
+  command_->add_option("NAME", name_, "What it will be called: acme")->required();
+  command_->add_option("--directory", directory_, "The project's directory, to be made (default ./NAME)");
+  command_->footer(exit_statuses);
+}
+
+bool NewCompilerCommand::chosen() const { return command_->parsed(); }
+
+Answer NewCompilerCommand::run() const {
+  const std::string problem = compiler_name_problem(name_);
+  if (!problem.empty()) return {"", "anyplace: " + problem + "\n", exit_usage};
+  return write_new({name_,
+                    directory_,
+                    "a compiler of kernels for anyplace in C++",
+                    "ANYPLACE_BACKEND_PATH=$PWD/b ./check.sh \"$(command -v anyplace)\" " + name_ + " native",
+                    {"compiler"}});
 }
 
 }  // namespace anyplace::tool

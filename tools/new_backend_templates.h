@@ -8,7 +8,7 @@
 namespace anyplace::tool {
 
 struct TemplateFile {
-  std::string_view kind;  ///< the kind of project that has the file: "common" (both), "cpp" or "c"
+  std::string_view kind;  ///< the project that has the file: a backend ("common", and "cpp" or "c"), or a "compiler"
   std::string_view path;  ///< the file's path in the project
   bool executable;
   std::string_view text;  ///< the file's text, with the words that new_backend.cpp replaces

@@ -69,7 +69,7 @@ Problem unfinished(const ChildResult& child, const std::string& stage, std::chro
 }
 
 /// The text in a line of the report; "" if it is absent or null.
-std::string text_at(const Json& line, const char* key) {
+std::string text_in(const Json& line, const char* key) {
   const auto found = line.find(key);
   return found != line.end() && found->is_string() ? found->get<std::string>() : "";
 }
@@ -92,10 +92,10 @@ std::string brief_of(const std::string& code, const std::string& text) {
 
 Problem problem_of(const Json& line) {
   const Json& error = line.at("error");
-  Problem problem{text_at(line, "of"), error.value("code", std::string("internal")), text_at(error, "text")};
-  problem.remedy = text_at(error, "remedy");
-  problem.cause = text_at(line, "cause");
-  const std::string reason = text_at(line, "reason");
+  Problem problem{text_in(line, "of"), error.value("code", std::string("internal")), text_in(error, "text")};
+  problem.remedy = text_in(error, "remedy");
+  problem.cause = text_in(line, "cause");
+  const std::string reason = text_in(line, "reason");
   problem.brief =
       brief_of(problem.cause.empty() ? problem.code : problem.cause, reason.empty() ? problem.text : reason);
   return problem;

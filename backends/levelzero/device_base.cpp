@@ -6,11 +6,6 @@ namespace anyplace::levelzero {
 DeviceBase::DeviceBase(anyplace::backend::Host host, Context& context, ze_device_handle_t native, std::int32_t index)
     : host_(host), context_(context), native_(native), index_(index), facts_(read_facts(native, context)) {}
 
-void DeviceBase::check_end(ze_result_t result, const char* call) {
-  if (result == ZE_RESULT_SUCCESS || lost()) return;
-  fail(result, call);
-}
-
 void DeviceBase::fail(ze_result_t result, const char* call) {
   if (Results::is_sticky(result)) lose(result);
   if (lost()) {

@@ -30,6 +30,8 @@ struct Facts {
   bool shares_memory = false;  ///< whether other processes can share its memory
 };
 
+class Ending;
+
 class DeviceBase {
  public:
   DeviceBase(anyplace::backend::Host host, Context& context, ze_device_handle_t native, std::int32_t index);
@@ -56,8 +58,8 @@ class DeviceBase {
     if (result != ZE_RESULT_SUCCESS) [[unlikely]]
       fail(result, call);
   }
-  /// For calls that end something: throws nothing if the device was lost before.
-  void check_end(ze_result_t result, const char* call);
+  /// Of calls that end something; it is made before them.
+  Ending ending() noexcept;
   /// Throws. A result that means a loss loses the device.
   [[noreturn]] void fail(ze_result_t result, const char* call);
   /// Throws for a call that involved another device: finds out which of the two is lost, if one is.
@@ -93,6 +95,24 @@ class DeviceBase {
   const Facts facts_;
   std::atomic<ze_result_t> lost_{ZE_RESULT_SUCCESS};
 };
+
+/// Judges calls that end something. On a device that was lost before them a failure says nothing; a loss that another
+/// thread has noted meanwhile is thrown, because nobody may have been told of it.
+class Ending {
+ public:
+  void check(ze_result_t result, const char* call) const {
+    if (result != ZE_RESULT_SUCCESS && !was_lost_) device_.fail(result, call);
+  }
+
+ private:
+  friend class DeviceBase;
+  explicit Ending(DeviceBase& device) noexcept : device_(device), was_lost_(device.lost()) {}
+
+  DeviceBase& device_;
+  const bool was_lost_;
+};
+
+inline Ending DeviceBase::ending() noexcept { return Ending(*this); }
 
 Facts read_facts(ze_device_handle_t device, const Context& context);
 /// The uuid in the order of the driver's bytes: "8680a056-0800-0000-0300-000000000000".

@@ -19,7 +19,7 @@ class Gate {
   void open() {
     if (opened_.exchange(true)) return;
     DeviceBase& device = signal_->device();
-    device.check_end(signal_->signal_from_host(), "zeEventHostSignal");
+    device.ending().check(signal_->signal_from_host(), "zeEventHostSignal");
   }
   /// Opens the gate unless that was done. Streams that wait for it keep its signal.
   void end() noexcept {

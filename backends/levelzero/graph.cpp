@@ -326,9 +326,10 @@ void Graph::end(FirstFailure& failure) noexcept {
 
 void Graph::destroy(Graph* graph) {
   const std::unique_ptr<Graph> ended(graph);
+  const Ending ending = ended->device_.ending();
   FirstFailure failure;
   ended->end(failure);
-  ended->device_.check_end(failure.result, failure.call);
+  ending.check(failure.result, failure.call);
 }
 
 void Graph::update(const anyplace_graph_desc&) {

@@ -88,7 +88,7 @@ void Memory::free(std::uint32_t, anyplace_address address) {
     const std::lock_guard lock(mutex_);
     live_.erase(address);
   }
-  device_.check_end(api().MemFree(device_.context_or_null(), from_handle<void>(address)), "zeMemFree");
+  device_.ending().check(api().MemFree(device_.context_or_null(), from_handle<void>(address)), "zeMemFree");
 }
 
 Memory::Allocation Memory::device_allocation_of(anyplace_address address) {

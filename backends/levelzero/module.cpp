@@ -158,7 +158,7 @@ void Module::unload(Module* module) {
   if (!device.lost() && device.retired_modules().keep_until_over(*module)) return;
   const std::unique_ptr<Module> ended(module);
   device.retired_modules().forget(*module);
-  device.check_end(ended->end(), "zeModuleDestroy");
+  device.ending().check(ended->end(), "zeModuleDestroy");
 }
 
 // ---- RetiredModules ------------------------------------------------------------------------------------------------
@@ -209,12 +209,13 @@ void RetiredModules::sweep() {
       modules_.pop_back();
     }
   }
+  const Ending ending = device_.ending();
   ze_result_t first = ZE_RESULT_SUCCESS;
   for (const auto& module : over) {
     const ze_result_t result = module->end();
     if (first == ZE_RESULT_SUCCESS) first = result;
   }
-  device_.check_end(first, "zeModuleDestroy");
+  ending.check(first, "zeModuleDestroy");
 }
 
 void RetiredModules::close(FirstFailure& failure) noexcept {

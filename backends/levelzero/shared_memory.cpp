@@ -116,7 +116,7 @@ void SharedMemory::end_export(anyplace_address address) {
   if (found == exported_.end() || --found->second.count != 0) return;
   const Exported ended = found->second;
   exported_.erase(found);
-  device_.check_end(put_handle(ended), "zeMemPutIpcHandle");
+  device_.ending().check(put_handle(ended), "zeMemPutIpcHandle");
 }
 
 // ---- Memory of other processes -------------------------------------------------------------------------------------
@@ -161,10 +161,11 @@ void SharedMemory::end_import(anyplace_address address) {
     refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
            "no memory of another process is open at address " + std::to_string(address));
   }
+  const Ending ending = device_.ending();
   const ze_result_t result = api().MemCloseIpcHandle(device_.context_or_null(), from_handle<const void>(address));
   let_go(found->second);
   imported_.erase(found);
-  device_.check_end(result, "zeMemCloseIpcHandle");
+  ending.check(result, "zeMemCloseIpcHandle");
 }
 
 void SharedMemory::close(FirstFailure& failure) noexcept {

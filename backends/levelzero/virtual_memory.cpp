@@ -130,8 +130,8 @@ void VirtualMemory::release(anyplace_address address, std::uint64_t bytes) {
     mappings_.erase(first, last);
     reserved_.erase(range);
   }
-  device_.check_end(api().VirtualMemFree(device_.context_or_null(), from_handle<void>(address), bytes),
-                    "zeVirtualMemFree");
+  device_.ending().check(api().VirtualMemFree(device_.context_or_null(), from_handle<void>(address), bytes),
+                         "zeVirtualMemFree");
 }
 
 PhysicalRef* VirtualMemory::create(std::uint64_t bytes) {
@@ -142,7 +142,7 @@ void VirtualMemory::destroy(PhysicalRef* physical) {
   const std::unique_ptr<PhysicalRef> ended(physical);
   DeviceBase& device = (*ended)->device();
   // Mappings hold the memory too; then it ends with the last of them.
-  if (ended->use_count() == 1) device.check_end((*ended)->end(), "zePhysicalMemDestroy");
+  if (ended->use_count() == 1) device.ending().check((*ended)->end(), "zePhysicalMemDestroy");
 }
 
 void VirtualMemory::map(anyplace_address address, const PhysicalRef& physical) {
@@ -164,6 +164,7 @@ void VirtualMemory::map(anyplace_address address, const PhysicalRef& physical) {
 void VirtualMemory::unmap(anyplace_address address, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   backend::require_whole_mappings(mappings_, address, bytes, [](const Mapping& one) { return one.memory->bytes(); });
+  const Ending ending = device_.ending();
   FirstFailure failure;
   for (std::uint64_t done = 0; done < bytes;) {
     const auto mapping = mappings_.find(address + done);
@@ -173,7 +174,7 @@ void VirtualMemory::unmap(anyplace_address address, std::uint64_t bytes) {
     // If the memory's handle is gone, this may destroy the memory.
     if (result == ZE_RESULT_SUCCESS || device_.lost()) mappings_.erase(mapping);
   }
-  device_.check_end(failure.result, failure.call);
+  ending.check(failure.result, failure.call);
 }
 
 ze_result_t VirtualMemory::unmap(anyplace_address address, Mapping& mapping) noexcept {

@@ -79,7 +79,7 @@ void Work::remove(Stream& stream) {
       stream.retired = true;
     }
   }
-  if (ended) device_.check_end(ended->end(), "zeMemFree");
+  if (ended) device_.ending().check(ended->end(), "zeMemFree");
 }
 
 void Work::sweep() {
@@ -96,12 +96,13 @@ void Work::sweep() {
       stream = next;
     }
   }
+  const Ending ending = device_.ending();
   ze_result_t first = ZE_RESULT_SUCCESS;
   for (const auto& stream : over) {
     const ze_result_t result = stream->end();
     if (first == ZE_RESULT_SUCCESS) first = result;
   }
-  device_.check_end(first, "zeMemFree");
+  ending.check(first, "zeMemFree");
 }
 
 PendingWork Work::pending() {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The test kernels (README.md) in OpenCL C: a module of format opencl_c, and the source of one of format spirv.
+ * The test kernels (README.md) in OpenCL C: a module of format opencl_c.
  */
 __kernel void fill(__global uint *data, uint count, uint value) {
   const size_t i = get_global_id(0);

@@ -1,27 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The test kernels (README.md) in CUDA C, which is HIP too. Compiles with nvcc, with hipcc, and with Clang alone,
- * without a CUDA installation (make_ptx).
+ * The test kernels (README.md) in CUDA C++, for every device but the host.
  */
-#if defined(__HIP__)
-#include <hip/hip_runtime.h>
-#elif !defined(__CUDACC_RTC__) && !defined(__NVCC__)
-#define __global__ __attribute__((global))
-#define __device__ __attribute__((device))
-#define __shared__ __attribute__((shared))
-#define __syncthreads() __nvvm_bar_sync(0)
-struct Position {
-  unsigned x, y, z;
-  __device__ Position(int a, int b, int c) : x(unsigned(a)), y(unsigned(b)), z(unsigned(c)) {}
-};
-#define POSITION(register)                                                               \
-  Position(__nvvm_read_ptx_sreg_##register##_x(), __nvvm_read_ptx_sreg_##register##_y(), \
-           __nvvm_read_ptx_sreg_##register##_z())
-#define blockIdx POSITION(ctaid)
-#define threadIdx POSITION(tid)
-#define gridDim POSITION(nctaid)
-#define blockDim POSITION(ntid)
-#endif
+#include <anyplace/device_code.h>
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -62,19 +43,6 @@ extern "C" __global__ void indices(u32* out) {
   mine[11] = blockDim.z;
 }
 
-extern __shared__ u32 shared[];
-
-extern "C" __global__ void block_sum(u32* sums, const u32* values) {
-  const u32 t = threadIdx.x;
-  shared[t] = values[(u64)blockIdx.x * blockDim.x + t];
-  __syncthreads();
-  if (t == 0) {
-    u32 sum = 0;
-    for (u32 i = 0; i < blockDim.x; ++i) sum += shared[i];
-    sums[blockIdx.x] = sum;
-  }
-}
-
 extern "C" __global__ void arguments(u64* out, u8 a, u16 b, u32 c, u64 d, float e, int f) {
   if ((blockIdx.x | blockIdx.y | blockIdx.z | threadIdx.x | threadIdx.y | threadIdx.z) != 0) return;
   union {
@@ -97,3 +65,20 @@ extern "C" __global__ void look_up(u32* out, u32 count) {
   const u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) out[i] = scaled(numbers[i % 4], (u32)i);
 }
+
+ANYPLACE_EXPORT_KERNELS(fill, axpy, indices, arguments, look_up);
+
+/* Behind what the others are exported by: in SPIR-V it has a parameter more. */
+extern "C" __global__ void block_sum(u32* sums, const u32* values) {
+  ANYPLACE_DYNAMIC_SHARED(u32, shared);
+  const u32 t = threadIdx.x;
+  shared[t] = values[(u64)blockIdx.x * blockDim.x + t];
+  __syncthreads();
+  if (t == 0) {
+    u32 sum = 0;
+    for (u32 i = 0; i < blockDim.x; ++i) sum += shared[i];
+    sums[blockIdx.x] = sum;
+  }
+}
+
+ANYPLACE_EXPORT_KERNELS(block_sum);

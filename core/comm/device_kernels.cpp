@@ -6,6 +6,7 @@
 
 #include "anyplace_sum_kernels.h"  // made by anyplace_add_kernels
 #include "comm/subsystem.h"
+#include "kernels/doubles.h"
 #include "kernels/own_module.h"
 #include "plugins/device_properties.h"
 #include "runtime/call.h"
@@ -51,6 +52,8 @@ const char* kernel_of(DType dtype) noexcept {
 std::optional<KernelView> sum_kernel(DeviceState& device, DType dtype, const char* operation) {
   const std::shared_ptr<const Module> module = own_module.value.on_if_taken(device, anyplace_sum_kernels, operation);
   if (!module) return std::nullopt;
+  const bool doubles = dtype == DType::f64 || dtype == DType::c128;
+  if (doubles && lacks_doubles(device, operation)) return std::nullopt;
   return module->kernel(kernel_of(dtype));
 }
 

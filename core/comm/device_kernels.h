@@ -11,8 +11,8 @@
 
 namespace anyplace::detail {
 
-/// Gives the kernel of kernels.cu that adds elements of the type, or nothing where the device takes none of the images.
-/// Throws if loading them fails otherwise.
+/// Gives the kernel of kernels.cu that adds elements of the type, or nothing where the device takes none of the images,
+/// or computes no doubles and they are some. Throws if loading them fails otherwise.
 std::optional<KernelView> sum_kernel(DeviceState& device, DType dtype, const char* operation);
 
 /// Says how many threads add `bytes` bytes of each input, which is what suits the device. The sums don't depend on it.

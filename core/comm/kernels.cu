@@ -93,11 +93,15 @@ using anyplace::sums::Rounded;
 ANYPLACE_SUM_KERNEL(add_f16, Rounded<Binary16>)
 ANYPLACE_SUM_KERNEL(add_bf16, Rounded<Bfloat16>)
 ANYPLACE_SUM_KERNEL(add_f32, Plain<float>)
-ANYPLACE_SUM_KERNEL(add_f64, Plain<double>)
 ANYPLACE_SUM_KERNEL(add_8, Plain<uint8_t>)
 ANYPLACE_SUM_KERNEL(add_16, Plain<uint16_t>)
 ANYPLACE_SUM_KERNEL(add_32, Plain<uint32_t>)
 ANYPLACE_SUM_KERNEL(add_64, Plain<uint64_t>)
 ANYPLACE_SUM_KERNEL(add_bool, Boolean)
 
-ANYPLACE_EXPORT_KERNELS(add_f16, add_bf16, add_f32, add_f64, add_8, add_16, add_32, add_64, add_bool);
+ANYPLACE_EXPORT_KERNELS(add_f16, add_bf16, add_f32, add_8, add_16, add_32, add_64, add_bool);
+
+#if !defined(ANYPLACE_NO_DOUBLES)
+ANYPLACE_SUM_KERNEL(add_f64, Plain<double>)
+ANYPLACE_EXPORT_KERNELS(add_f64);
+#endif

@@ -107,7 +107,7 @@ Module::Module(const Device& device, const KernelImages& images, const ModuleOpt
   std::vector<std::pair<std::string, Error>> refused;
   for (const KernelImage* const image : choice.usable) {
     try {
-      id_ = detail::load_module(*device.state(), image->bytes(), options, operation);
+      id_ = detail::load_module(*device.state(), image->bytes(), options, operation, image->aliases);
       return;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::invalid_image) throw;

@@ -13,7 +13,7 @@ namespace anyplace::detail {
 
 /// Returns the new module's handle. Throws what Module's constructor from bytes throws.
 std::uint64_t load_module(DeviceState& device, std::span<const std::byte> image, const ModuleOptions& options,
-                          const char* operation);
+                          const char* operation, std::span<const KernelAlias> aliases = {});
 
 /// Closes the handles of the module and its kernels, also at exit. Does nothing for a handle that is closed.
 void close_module(std::uint64_t id) noexcept;

@@ -9,15 +9,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "anyplace/kernel.h"
+#include "kernels/doubles.h"
 #include "kernels/image_format.h"
 #include "kernels/kernel_state.h"
 #include "kernels/load_module.h"
+#include "kernels/spirv.h"
 #include "plugins/device_properties.h"
 #include "runtime/no_destructor.h"
 #include "runtime/service.h"
@@ -104,15 +108,22 @@ std::uint32_t format_for(DeviceState& device, std::span<const std::byte> image, 
        fmt::format("the image is {}\nthis device takes {}", found.description, describe_formats(accepted)));
 }
 
-std::vector<anyplace_kernel_metadata> metadata_of(const ModuleOptions& options, const DeviceState& device,
-                                                  const char* operation) {
+/// Throws invalid_image if the image is of a format that the device takes, but needs what the device lacks.
+void require_doubles(DeviceState& device, std::span<const std::byte> image, std::uint32_t format,
+                     const char* operation) {
+  if (format != ANYPLACE_IMAGE_SPIRV || !lacks_doubles(device, operation)) return;
+  if (!spirv_needs_doubles(image)) return;
+  fail(ErrorCode::invalid_image, device.place, operation,
+       "the SPIR-V computes with double (capability Float64)\nthis device computes no doubles");
+}
+
+/// Throws if the options aren't ones that a module can have.
+void check_options(const ModuleOptions& options, const DeviceState& device, const char* operation) {
   const auto refuse = [&](const std::string& why) { fail(ErrorCode::invalid_argument, device.place, operation, why); };
   if (options.compiler_options.find('\0') != std::string::npos) refuse("the compiler options contain a NUL");
   if (options.metadata.size() > max_kernels_with_metadata) {
     refuse(fmt::format("metadata of {} kernels\nthe limit is {}", options.metadata.size(), max_kernels_with_metadata));
   }
-  std::vector<anyplace_kernel_metadata> metadata;
-  metadata.reserve(options.metadata.size());
   for (const KernelMetadata& kernel : options.metadata) {
     if (kernel.name.empty() || kernel.name.find('\0') != std::string::npos) {
       refuse("the metadata name a kernel whose name is empty or contains a NUL");
@@ -121,6 +132,27 @@ std::vector<anyplace_kernel_metadata> metadata_of(const ModuleOptions& options, 
       refuse(fmt::format("the metadata of kernel {} say shared_argument {}; it is an argument's index, or -1 for none",
                          kernel.name, kernel.shared_argument));
     }
+  }
+}
+
+/// What is known of the image's kernels: what the user says, and for others what SPIR-V itself says.
+std::vector<KernelMetadata> known_of(std::span<const std::byte> image, std::uint32_t format,
+                                     const ModuleOptions& options) {
+  std::vector<KernelMetadata> known = options.metadata;
+  if (format != ANYPLACE_IMAGE_SPIRV) return known;
+  std::set<std::string_view> named;
+  for (const KernelMetadata& kernel : options.metadata) named.insert(kernel.name);
+  for (KernelMetadata& found : shared_arguments_in_spirv(image)) {
+    if (named.count(found.name) == 0) known.push_back(std::move(found));
+  }
+  return known;
+}
+
+/// The same for a backend, as long as `kernels` is there.
+std::vector<anyplace_kernel_metadata> metadata_of(const std::vector<KernelMetadata>& kernels) {
+  std::vector<anyplace_kernel_metadata> metadata;
+  metadata.reserve(kernels.size());
+  for (const KernelMetadata& kernel : kernels) {
     anyplace_kernel_metadata entry{};
     entry.struct_size = sizeof(entry);
     entry.shared_argument = kernel.shared_argument;
@@ -133,16 +165,19 @@ std::vector<anyplace_kernel_metadata> metadata_of(const ModuleOptions& options, 
 }  // namespace
 
 std::uint64_t load_module(DeviceState& device, std::span<const std::byte> image, const ModuleOptions& options,
-                          const char* operation) {
+                          const char* operation, std::span<const KernelAlias> aliases) {
   require_usable(device, operation);
   require_capability(device, Capability::modules, operation);
   if (image.data() == nullptr && !image.empty()) {
     fail(ErrorCode::invalid_argument, device.place, operation, "the image's pointer is null");
   }
-  const std::vector<anyplace_kernel_metadata> metadata = metadata_of(options, device, operation);
+  check_options(options, device, operation);
   anyplace_module_desc desc{};
   desc.struct_size = sizeof(desc);
   desc.format = format_for(device, image, operation);
+  require_doubles(device, image, desc.format, operation);
+  const std::vector<KernelMetadata> known = known_of(image, desc.format, options);
+  const std::vector<anyplace_kernel_metadata> metadata = metadata_of(known);
   desc.image = image.data();
   desc.image_bytes = image.size();
   desc.metadata = metadata.empty() ? nullptr : metadata.data();
@@ -152,6 +187,7 @@ std::uint64_t load_module(DeviceState& device, std::span<const std::byte> image,
 
   auto state = std::make_unique<ModuleState>();
   state->device = &device;
+  for (const KernelAlias& alias : aliases) state->aliases.emplace(alias.name, alias.in_image);
   const std::uint64_t id = modules().reserve(operation);
   const anyplace_status status = device.table->module_load(device.self, device.index, &desc, &state->handle);
   if (status != ANYPLACE_STATUS_OK) {
@@ -204,8 +240,9 @@ std::uint64_t find_kernel(std::uint64_t module_id, std::string_view name, const 
   const auto place = found.kernels.emplace(state->name, 0).first;
   std::uint64_t id = 0;
   try {
-    check(device.table->module_kernel(device.self, found.handle, state->name.c_str(), &state->handle), device,
-          operation);
+    const auto alias = found.aliases.find(name);
+    const std::string& in_image = alias == found.aliases.end() ? state->name : alias->second;
+    check(device.table->module_kernel(device.self, found.handle, in_image.c_str(), &state->handle), device, operation);
     id = kernels().reserve(operation);
   } catch (...) {
     found.kernels.erase(place);

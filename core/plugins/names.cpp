@@ -86,7 +86,9 @@ std::string_view without_table_alias(std::string_view name) noexcept {
 std::span<const std::string_view> planned_names() noexcept { return planned; }
 
 std::string_view plugin_file_prefix(PluginKind kind) noexcept {
-  return kind == PluginKind::backend ? "libanyplace_backend_" : "libanyplace_engine_";
+  return kind == PluginKind::backend  ? "libanyplace_backend_"
+         : kind == PluginKind::engine ? "libanyplace_engine_"
+                                      : "libanyplace_compiler_";
 }
 
 std::string plugin_file_name(std::string_view name, PluginKind kind) {

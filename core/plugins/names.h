@@ -32,7 +32,7 @@ std::string_view without_table_alias(std::string_view name) noexcept;
 std::span<const std::string_view> planned_names() noexcept;
 
 /// What a plugin is: its file is libanyplace_<kind>_<name>.so.
-enum class PluginKind { backend, engine };
+enum class PluginKind { backend, engine, compiler };
 
 /// "libanyplace_backend_" and so on.
 std::string_view plugin_file_prefix(PluginKind kind) noexcept;

@@ -94,8 +94,11 @@ void register_plugin(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string_view file = std::string_view(path).substr(slash == std::string::npos ? 0 : slash + 1);
   const std::optional<std::string_view> name = detail::name_in_file_name(file);
-  const std::optional<std::string_view> engine = detail::name_in_file_name(file, detail::PluginKind::engine);
-  if (!name && !engine) {
+  std::optional<std::pair<std::string_view, detail::PluginKind>> other;
+  for (const detail::PluginKind kind : {detail::PluginKind::engine, detail::PluginKind::compiler}) {
+    if (const auto its = detail::name_in_file_name(file, kind)) other.emplace(*its, kind);
+  }
+  if (!name && !other) {
     refuse_path(path,
                 fmt::format("a plugin's file is named libanyplace_backend_<name>.so, where <name> is [a-z][a-z0-9_]* "
                             "with {} characters at most",
@@ -105,9 +108,8 @@ void register_plugin(const std::string& path) {
   struct stat status {};
   if (::stat(whole.c_str(), &status) != 0) refuse_path(path, std::strerror(errno));
   if (S_ISDIR(status.st_mode)) refuse_path(path, "it is a directory");
-  if (engine) {
-    detail::add_registered(
-        {std::string(*engine), whole, PluginCandidate::Source::registered, detail::PluginKind::engine});
+  if (other) {
+    detail::add_registered({std::string(other->first), whole, PluginCandidate::Source::registered, other->second});
   } else {
     detail::register_candidate(std::string(*name), whole);
   }

@@ -2,8 +2,10 @@
 #include "random/device_kernels.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "anyplace_random_kernels.h"  // made by anyplace_add_kernels
+#include "kernels/doubles.h"
 #include "kernels/own_module.h"
 #include "plugins/device_properties.h"
 #include "random/subsystem.h"
@@ -18,6 +20,11 @@ constinit NoDestructor<OwnModule> own_module;
 }  // namespace
 
 KernelView random_kernel(DeviceState& device, const char* name, const char* operation) {
+  // Such a device has got an image without these kernels.
+  if (std::string_view(name).ends_with("_f64") && lacks_doubles(device, operation)) {
+    fail(ErrorCode::unsupported, device.place, operation,
+         "this device computes no doubles\nother dtypes can be filled");
+  }
   return own_module.value.on(device, anyplace_random_kernels, operation)->kernel(name);
 }
 

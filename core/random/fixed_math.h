@@ -21,6 +21,54 @@ ANYPLACE_DEVICE_INLINE To same_bits(From from) {
   return __builtin_bit_cast(To, from);
 }
 
+/// Compute IEEE's square root and quotient, which are rounded correctly everywhere. In SPIR-V those of floats may be
+/// wrong by some units in the last place, but a fused multiplication and addition may not: what it leaves of x - a b
+/// says which neighbour is the right one.
+#if defined(__SPIRV__)
+ANYPLACE_DEVICE_INLINE float neighbour(float x, int32_t distance) {
+  return same_bits<float>(same_bits<uint32_t>(x) + static_cast<uint32_t>(distance));
+}
+constexpr int most_steps = 4;  // OpenCL's bounds are 2.5 units for a quotient and 3 for a square root
+ANYPLACE_DEVICE_INLINE float root_of(float x) {
+  float root = sqrtf(x);
+  for (int i = 0; i < most_steps; ++i) {
+    const float above = neighbour(root, 1), below = neighbour(root, -1);
+    if (fmaf(-root, above, x) > 0.0f) {
+      root = above;
+    } else if (fmaf(-root, below, x) <= 0.0f) {
+      root = below;
+    }
+  }
+  return root;
+}
+ANYPLACE_DEVICE_INLINE float quotient(float a, float b) {
+  float ratio = a / b;
+  for (int i = 0; i < most_steps; ++i) {
+    const float rest = fabsf(fmaf(-ratio, b, a));
+    const float above = neighbour(ratio, 1), below = neighbour(ratio, -1);
+    if (fabsf(fmaf(-above, b, a)) < rest) {
+      ratio = above;
+    } else if (fabsf(fmaf(-below, b, a)) < rest) {
+      ratio = below;
+    }
+  }
+  return ratio;
+}
+ANYPLACE_DEVICE_INLINE double root_of(double x) { return sqrt(x); }
+#else
+#if defined(__CUDA_ARCH__) && !defined(ANYPLACE_BARE_DEVICE)
+ANYPLACE_DEVICE_INLINE float root_of(float x) { return __fsqrt_rn(x); }
+ANYPLACE_DEVICE_INLINE double root_of(double x) { return __dsqrt_rn(x); }
+#elif defined(ANYPLACE_BARE_DEVICE)
+ANYPLACE_DEVICE_INLINE float root_of(float x) { return sqrtf(x); }
+ANYPLACE_DEVICE_INLINE double root_of(double x) { return sqrt(x); }
+#else
+ANYPLACE_DEVICE_INLINE float root_of(float x) { return __builtin_sqrtf(x); }
+ANYPLACE_DEVICE_INLINE double root_of(double x) { return __builtin_sqrt(x); }
+#endif
+ANYPLACE_DEVICE_INLINE float quotient(float a, float b) { return a / b; }
+#endif
+
 /// Computes the polynomial in x of these coefficients by Horner's rule: a + x (b + x (...)).
 template <class T>
 ANYPLACE_DEVICE_INLINE T series(T, T last) {
@@ -40,7 +88,7 @@ ANYPLACE_DEVICE_INLINE float log_of(float x) {
   const uint32_t above = same_bits<uint32_t>(x) - half_root;
   const float e = static_cast<float>(static_cast<int32_t>(above) >> 23);
   const float f = same_bits<float>((above & 0x007fffffu) + half_root) - 1.0f;
-  const float s = f / (2.0f + f);
+  const float s = quotient(f, 2.0f + f);
   const float z = s * s;
   const float r = z * series(z, 0.666666667f, 0.4f, 0.285714286f, 0.222222222f, 0.181818182f);
   const float half_square = 0.5f * f * f;
@@ -98,17 +146,5 @@ ANYPLACE_DEVICE_INLINE SinCos<T> sin_cos(uint32_t quarter, T t) {
   const T cosine = odd ? within.sine : within.cosine;
   return {(quarter & 2u) != 0 ? -sine : sine, ((quarter + 1u) & 2u) != 0 ? -cosine : cosine};
 }
-
-/// Computes IEEE's square root, which is rounded correctly everywhere.
-#if defined(__CUDA_ARCH__) && !defined(ANYPLACE_BARE_DEVICE)
-ANYPLACE_DEVICE_INLINE float root_of(float x) { return __fsqrt_rn(x); }
-ANYPLACE_DEVICE_INLINE double root_of(double x) { return __dsqrt_rn(x); }
-#elif defined(ANYPLACE_BARE_DEVICE)
-ANYPLACE_DEVICE_INLINE float root_of(float x) { return sqrtf(x); }
-ANYPLACE_DEVICE_INLINE double root_of(double x) { return sqrt(x); }
-#else
-ANYPLACE_DEVICE_INLINE float root_of(float x) { return __builtin_sqrtf(x); }
-ANYPLACE_DEVICE_INLINE double root_of(double x) { return __builtin_sqrt(x); }
-#endif
 
 }  // namespace anyplace::random

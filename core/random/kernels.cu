@@ -183,7 +183,6 @@ ANYPLACE_DEVICE_INLINE void permute(Number* out, int64_t count, Start start) {
 ANYPLACE_RANDOM_FLOATING(f16, Binary16, uint16_t, float)
 ANYPLACE_RANDOM_FLOATING(bf16, Bfloat16, uint16_t, float)
 ANYPLACE_RANDOM_FLOATING(f32, Single, float, float)
-ANYPLACE_RANDOM_FLOATING(f64, Double, double, double)
 
 #define ANYPLACE_RANDOM_BITS(bits, element)                                                                      \
   extern "C" __global__ void integers_##bits(element* out, int64_t count, ANYPLACE_RANDOM_START, uint64_t first, \
@@ -216,7 +215,12 @@ extern "C" __global__ void set_state(uint64_t* state, uint64_t seed, uint64_t of
   state[1] = offset;
 }
 
-ANYPLACE_EXPORT_KERNELS(uniform_f16, uniform_bf16, uniform_f32, uniform_f64, normal_f16, normal_bf16, normal_f32,
-                        normal_f64, exponential_f16, exponential_bf16, exponential_f32, exponential_f64);
+ANYPLACE_EXPORT_KERNELS(uniform_f16, uniform_bf16, uniform_f32, normal_f16, normal_bf16, normal_f32, exponential_f16,
+                        exponential_bf16, exponential_f32);
 ANYPLACE_EXPORT_KERNELS(integers_8, integers_16, integers_32, integers_64, integers_wide, bernoulli_8, bernoulli_16,
                         bernoulli_32, bernoulli_64, permutation_32, permutation_64, set_state);
+
+#if !defined(ANYPLACE_NO_DOUBLES)
+ANYPLACE_RANDOM_FLOATING(f64, Double, double, double)
+ANYPLACE_EXPORT_KERNELS(uniform_f64, normal_f64, exponential_f64);
+#endif

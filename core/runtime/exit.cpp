@@ -35,8 +35,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds total_time{5};  // the texts below name it, too
 /// The limit for waiting for devices. It is less than the total, so that time is left to shut down the other backends.
 constexpr std::chrono::seconds device_time{3};
-/// The limit for freeing idle memory, which the process's end frees in any case.
-constexpr std::chrono::milliseconds give_back_time{500};
 /// How late a call that was given a timeout may return.
 constexpr std::chrono::milliseconds grace{250};
 
@@ -175,17 +173,20 @@ void drop_kept(const std::vector<Backend*>& backends, Clock::time_point deadline
 }
 
 /// Releases the objects of closed handles and the memory that copies keep, then frees idle memory. False if the first
-/// part ran out of time. The second part has a short limit of its own and may be left unfinished.
+/// part ran out of time. The second part may be left unfinished, because the process's end frees the rest.
 bool end_unused(const std::vector<Backend*>& backends, Clock::time_point deadline) {
-  const Clock::time_point handles_deadline = Clock::now() + (deadline - Clock::now()) / 2;
+  // Each part has half of what is left: time must be left for the backends' shutdown.
+  const auto half_way = [deadline] {
+    const Clock::time_point now = Clock::now();
+    return now + (deadline - now) / 2;
+  };
   const auto end_handles = [](std::size_t, bool) {
     for (const Subsystem* const subsystem : subsystems()) {
       if (subsystem->end_unused != nullptr) subsystem->end_unused();
     }
   };
-  if (!run_until(handles_deadline, 1, end_handles).empty()) return false;
-  // Time must be left for the backends' shutdown.
-  const Clock::time_point give_back_deadline = Clock::now() + give_back_time;
+  if (!run_until(half_way(), 1, end_handles).empty()) return false;
+  const Clock::time_point give_back_deadline = half_way();
   run_until(std::min(deadline, give_back_deadline + grace), 1,
             [backends, give_back_deadline](std::size_t, bool) { drop_kept(backends, give_back_deadline); });
   return true;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernels written once, in CUDA C++, for every device. A source that includes this is compiled by nvcc, by hipcc, by
-// Clang alone for either vendor, and by the compiler of the host for cpu_sim; anyplace_add_kernels() of the CMake
-// package does that, and puts what comes out into the application. docs/kernels.md is the guide.
+// Clang alone for either vendor and as SPIR-V, and by the compiler of the host for cpu_sim; anyplace_add_kernels() of
+// the CMake package does that, and puts what comes out into the application. docs/kernels.md is the guide.
 //
 //   #include <anyplace/device_code.h>
 //
@@ -23,8 +23,8 @@
 // All devices have: __global__, __device__, __host__, __shared__, __constant__, __forceinline__, __launch_bounds__,
 // __align__; threadIdx, blockIdx, blockDim, gridDim; __syncthreads, __threadfence, __threadfence_block; atomicAdd, Sub,
 // Exch, Min, Max, Inc, Dec, CAS, And, Or, Xor; dim3, the vector types of two to four and their make_ functions; min,
-// max, the math functions (with Clang alone: fabs, sqrt, rsqrt, fma, floor, ceil, trunc, rint, fmin, fmax), and the bit
-// functions of device_code/bits.h.
+// max, the math functions (with Clang alone, but for SPIR-V: fabs, sqrt, rsqrt, fma, floor, ceil, trunc, rint, fmin,
+// fmax), and the bit functions of device_code/bits.h.
 //
 // The host lacks warpSize and the functions of a warp, such as __shfl_sync and __syncwarp, because a thread of a block
 // is no lane of anything there. It also lacks textures, launches by kernels and cooperative groups.
@@ -36,6 +36,8 @@
 #if defined(ANYPLACE_BARE_DEVICE)  // Clang, without the vendor's headers; anyplace_add_kernels says so
 #include "device_code/bare.h"
 #elif defined(__CUDACC_RTC__)
+#include "device_code/rtc.h"
+#elif defined(__HIPCC_RTC__)
 #elif defined(__CUDACC__)
 #include <cuda_runtime.h>
 #elif defined(__HIP__) || defined(__HIPCC__)
@@ -45,7 +47,7 @@
 #include "device_code/host.h"
 #endif
 
-#if !defined(ANYPLACE_DEVICE_CODE_ON_HOST)
+#if !defined(ANYPLACE_EXPORT_KERNELS)  // neither on the host nor for SPIR-V
 // All kernels of a source share this one declaration: two of different types would contradict each other.
 #define ANYPLACE_DYNAMIC_SHARED(type, name)                                           \
   extern __shared__ __align__(16) unsigned char anyplace_dynamic_shared[];            \

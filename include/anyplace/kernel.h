@@ -338,7 +338,7 @@ class ANYPLACE_API Kernel : public KernelView {
   KernelView view() const noexcept { return *this; }
 };
 
-/// Facts about a kernel that the format of its image can't express.
+/// Facts about a kernel that its image doesn't express. Those of SPIR-V needn't be given: Module finds them there.
 struct KernelMetadata {
   std::string name;
   int shared_argument = -1;  ///< the index of the argument that is the dynamic shared memory, if it is one
@@ -355,6 +355,8 @@ struct ModuleOptions {
   std::vector<KernelMetadata> metadata;  ///< the metadata of those kernels that need it
 };
 
+struct CompileOptions;
+
 /// Owns a loaded image. Unloading is safe while its kernels are queued or running; its KernelViews end with it.
 class ANYPLACE_API Module {
  public:
@@ -366,6 +368,9 @@ class ANYPLACE_API Module {
   /// order. One that the device refuses as invalid_image gives way to the next. If none is left, throws invalid_image,
   /// which says the reason for each; other errors are thrown as they come.
   Module(const Device& device, const KernelImages& images, const ModuleOptions& options = {});
+  /// Compiles CUDA C++ for this device, and loads what comes out (compile.h). Throws what compile() throws.
+  static Module compile(const Device& device, std::string_view source, const CompileOptions& options);
+  static Module compile(const Device& device, std::string_view source);
   /// Loads a module from a file. Throws as the constructor does, and invalid_argument if the file can't be read.
   static Module from_file(const Device& device, const std::string& path, const ModuleOptions& options = {});
   Module(Module&& other) noexcept;

@@ -19,6 +19,12 @@
 
 namespace anyplace {
 
+/// A kernel that an image has under another name than the source: "scale<float>", "_Z5scaleIfEvPT_j".
+struct KernelAlias {
+  std::string_view name;      ///< as Module::kernel is asked for it
+  std::string_view in_image;  ///< as the image has it
+};
+
 /// A module in one form.
 struct KernelImage {
   std::string_view format;  ///< a word of DeviceProperties::image_formats: "ptx"
@@ -26,6 +32,7 @@ struct KernelImage {
   std::string_view architecture;
   const void* data = nullptr;
   std::size_t size = 0;  ///< bytes
+  std::span<const KernelAlias> aliases = {};
 
   std::span<const std::byte> bytes() const noexcept { return {static_cast<const std::byte*>(data), size}; }
 };

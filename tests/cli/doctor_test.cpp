@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "plugin_folder.h"
@@ -198,6 +199,59 @@ TEST_CASE("doctor points at a variable that nothing reads") {
   CHECK(contains(variables.at(2).at("meaning"), "cpu_sim"));
   CHECK(variables.at(3).at("name") == "ANYPLACE_PROBE_TIMEOUT");  // run_command's
   CHECK(contains(run_command({"doctor"}, {{"ANYPLACE_BACKEND_PAHT", "/x"}}).out, "not read by anything"));
+}
+
+TEST_CASE("doctor lists the compilers of kernels, what each makes and works with, and for which backends") {
+  const Run run = run_command({"doctor", "--json"});
+  const json answer = run.json();
+  CHECK(answer.at("compilers_problem").is_null());
+  std::vector<std::string> names;
+  for (const json& compiler : answer.at("compilers")) {
+    names.push_back(compiler.at("name"));
+    CAPTURE(compiler.dump());
+    CHECK_FALSE(compiler.at("formats").empty());
+    CHECK(compiler.at("reason").is_null() == compiler.at("usable").get<bool>());
+    CHECK(compiler.at("library").is_null() != compiler.at("usable").get<bool>());
+    if (compiler.at("name") == "host") {
+      CHECK(compiler.at("usable") == true);
+      CHECK(compiler.at("formats") == json{"shared_object"});
+      CHECK(contains(compiler.at("version"), "."));
+    }
+  }
+  std::sort(names.begin(), names.end());
+  CHECK(names == std::vector<std::string>{"clang", "hiprtc", "host", "nvrtc"});
+  CHECK(answer.at("compilers_for").at("cpu_sim") == json{"host"});
+  const Run text = run_command({"doctor"});
+  CHECK(contains(text.out, "compilers of kernels\n"));
+  CHECK(contains(text.out, "  host: can be used\n"));
+  CHECK(contains(text.out, "for cpu_sim:"));
+}
+
+TEST_CASE("doctor says what to install for a compiler that isn't there") {
+  const Variables nothing{{"PATH", "/no/such/folder"}};
+  const json answer = run_command({"doctor", "--json"}, nothing).json();
+  CHECK(answer.at("compilers_for").at("cpu_sim").empty());
+  for (const json& compiler : answer.at("compilers")) {
+    if (compiler.at("name") != "host") continue;
+    CHECK(compiler.at("usable") == false);
+    CHECK(contains(compiler.at("reason"), "apt-get install g++"));
+  }
+  CHECK(contains(run_command({"doctor"}, nothing).out, "none: host would do, see above what is missing"));
+}
+
+TEST_CASE("doctor says why a compiler's plugin is refused") {
+  PluginFolder folder;
+  std::ofstream(folder.path() + "/libanyplace_compiler_acme.so") << "this is no plugin";
+  bool found = false;
+  const json answer = diagnosis(folder);
+  for (const json& compiler : answer.at("compilers")) {
+    if (compiler.at("name") != "acme") continue;
+    found = true;
+    CHECK(compiler.at("plugin") == folder.path() + "/libanyplace_compiler_acme.so");
+    CHECK(compiler.at("usable") == false);
+    CHECK(compiler.at("reason").is_string());
+  }
+  CHECK(found);
 }
 
 TEST_CASE("doctor shows what is wrong with ANYPLACE_AUTO") {

@@ -61,6 +61,26 @@ TEST_CASE("new-backend writes a whole project and says what to type next") {
   CHECK((fs::status(folder / "acme/README.md").permissions() & fs::perms::owner_exec) == fs::perms::none);
 }
 
+TEST_CASE("new-compiler writes a whole project, and refuses the names of anyplace's own compilers") {
+  const test::TempDir folder;
+  const Run run = run_command({"new-compiler", "acme", "--directory", folder.file("acme")});
+  INFO(run.err);
+  CHECK(run.status == 0);
+  CHECK(contains(run.out, "./check.sh \"$(command -v anyplace)\" acme native"));
+  CHECK(files_of(folder / "acme") == std::set<std::string>{".gitignore", "CMakeLists.txt", "LICENSE", "README.md",
+                                                           "check.sh", "ci.sh", "src/compiler.cpp"});
+  CHECK(contains(text_of(folder / "acme/src/compiler.cpp"), "ACME_COMPILER_VERSION"));
+  CHECK_FALSE(contains(text_of(folder / "acme/CMakeLists.txt"), "newname"));
+  CHECK((fs::status(folder / "acme/check.sh").permissions() & fs::perms::owner_exec) != fs::perms::none);
+  for (const char* const wrong : {"nvrtc", "host", "Acme", ""}) {
+    CAPTURE(wrong);
+    const Run refused = run_command({"new-compiler", wrong, "--directory", folder.file("other")});
+    CHECK(refused.status == 2);
+    CHECK_FALSE(fs::exists(folder / "other"));
+  }
+  CHECK(run_command({"new-compiler", "acme", "--directory", folder.file("acme")}).status == 1);
+}
+
 TEST_CASE("new-backend --c writes the same project in C") {
   const test::TempDir folder;
   REQUIRE(new_backend("acme", folder / "cpp").status == 0);

@@ -52,7 +52,9 @@ Words commands() {
 }
 
 /// "--json" ... that a help text begins its lines with.
-Words options_in(const std::string& help) { return found(help, "\n  (?:-[a-z],)?(--[a-z-]+)", 1); }
+Words options_in(const std::string& help) { return found(help, "\n  (?:-[a-zA-Z],)?(--[a-z-]+)", 1); }
+/// "-h" ... in front of such an option.
+Words short_options_in(const std::string& help) { return found(help, "\n  (-[a-zA-Z]),--", 1); }
 
 /// Of the manual page, without what is for roff alone.
 std::string plain(std::string page) {
@@ -93,7 +95,7 @@ TEST_CASE("The manual page has every command and option that --help has and no o
     INFO(command);
     const std::size_t begin = list.find("\n.SS " + command + "\n") + 1;
     const std::string section = list.substr(begin, list.find("\n.S", begin + 1) - begin);
-    CHECK(found(section, "\n\\.TP\n(?:-[a-z], )?(--[a-z-]+)", 1) == options_in(output_of({command, "--help"})));
+    CHECK(found(section, "\n\\.TP\n(?:-[a-zA-Z], )?(--[a-z-]+)", 1) == options_in(output_of({command, "--help"})));
     CHECK(page.find("anyplace " + command) < page.find(".SH COMMANDS"));
   }
   for (const char* section : {".SH NAME", ".SH SYNOPSIS", ".SH EXIT STATUS", ".SH ENVIRONMENT"}) {
@@ -110,8 +112,9 @@ TEST_CASE("The completion offers every command and option that --help has and no
   CHECK(offered({"anyplace", ""}) == first);
   for (const std::string& command : commands()) {
     INFO(command);
-    Words options = options_in(output_of({command, "--help"}));
-    options.insert("-h");
+    const std::string help = output_of({command, "--help"});
+    Words options = options_in(help);
+    options.merge(short_options_in(help));
     CHECK(offered({"anyplace", command, ""}) == options);
   }
   CHECK(offered({"anyplace", "rep"}) == Words{"replay"});

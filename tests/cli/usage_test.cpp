@@ -38,10 +38,12 @@ TEST_CASE("--help lists the commands and the exit statuses") {
 
 TEST_CASE("A wrong command line exits 2 and says what would be right") {
   const std::vector<std::pair<std::vector<std::string>, std::string>> wrong{
-      {{}, "commands: devices, info, doctor, version, conformance, new-backend, replay"},
+      {{}, "commands: devices, info, doctor, version, conformance, compile, cache, new-backend, new-compiler, replay"},
       {{"devcies"}, "did you mean 'devices'?"},
-      {{"everything"}, "commands: devices, info, doctor, version, conformance, new-backend, replay"},
-      {{"--jsn"}, "commands: devices, info, doctor, version, conformance, new-backend, replay"},
+      {{"everything"},
+       "commands: devices, info, doctor, version, conformance, compile, cache, new-backend, new-compiler, replay"},
+      {{"--jsn"},
+       "commands: devices, info, doctor, version, conformance, compile, cache, new-backend, new-compiler, replay"},
       {{"devices", "--jsn"}, "usage: anyplace devices [--json]"},
       {{"devices", "cpu_sim"}, "usage: anyplace devices [--json]"},
       {{"info"}, "usage: anyplace info PLACE [--json]"},

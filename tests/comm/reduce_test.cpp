@@ -104,6 +104,8 @@ TEST_CASE("every type is added as it should be, with the kernels") { check_types
 
 TEST_CASE("a device that takes no image of the kernels has the host add") { check_types("no_images:0"); }
 
+TEST_CASE("a device that computes no doubles has the host add them") { check_types("sim_singles:0"); }
+
 TEST_CASE("a device without kernels, pinned memory and peer copies has the host add") { check_types("sim_bare:0"); }
 
 TEST_CASE("bool is or, and what isn't 0 is true") {

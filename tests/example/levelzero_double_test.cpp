@@ -71,7 +71,11 @@ TEST_CASE("A driver never sees SPIR-V of a major version that it does not take")
   std::string calls;
   for (std::string line; std::getline(report, line);) calls += line + '\n';
   CHECK(contains(calls, "call zeDeviceGetModuleProperties"));
-  CHECK_FALSE(contains(calls, "call zeModuleCreate"));
+  // An image of a version that it takes, which is there where the build has llvm-spirv, is refused by the double
+  // itself.
+  const bool other = contains(run.err, "the driver takes SPIR-V for OpenCL kernels up to version 1.2");
+  CHECK(contains(calls, "call zeModuleCreate 1\n") == other);
+  CHECK(contains(calls, "call zeModuleCreate ") == other);
 }
 
 TEST_CASE("A launch that the Level Zero driver refuses ends the program with the reason and without an output") {

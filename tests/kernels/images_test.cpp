@@ -211,4 +211,17 @@ TEST_CASE("The kernels of a library are there for who links it, by its header") 
   CHECK(data == std::vector<float>{2, 4});
 }
 
+TEST_CASE("SPIR-V that computes doubles is refused where the device doesn't, and the next image is taken") {
+  const Device device("sim_singles:0");
+  constexpr std::uint32_t words[] = {0x07230203, 0x00010200, 0, 1, 0, 2u << 16 | 17, 10};  // OpCapability Float64
+  const KernelImage doubles{"spirv", "", words, sizeof(words)};
+  const Error error =
+      test::required_error(ErrorCode::invalid_image, [&] { (void)Module(device, std::as_bytes(std::span(words))); });
+  CHECK(error.text().find("Float64") != std::string::npos);
+  CHECK(std::string_view(error.what()).find("computes no doubles") != std::string_view::npos);
+
+  const KernelImage images[] = {doubles, {"shared_object", "", good_module().data(), good_module().size()}};
+  CHECK_NOTHROW(Module(device, KernelImages("mixed", images)));
+}
+
 }  // namespace images_test

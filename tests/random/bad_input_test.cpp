@@ -216,6 +216,22 @@ TEST_CASE("A device without modules says so") {
   CHECK(error.operation() == "Generator::uniform");
 }
 
+TEST_CASE("A device that computes no doubles makes all other numbers") {
+  const Device device("sim_singles:0");
+  const Stream stream(device);
+  const Buffer buffer(stream, 64);
+  const Generator generator(device);
+  const Error error =
+      required_error(ErrorCode::unsupported, [&] { generator.normal(stream, RandomTarget(buffer, DType::f64, 4)); });
+  INFO(error.what());
+  CHECK(error.operation() == "Generator::normal");
+  CHECK(std::string_view(error.what()).find("computes no doubles") != std::string_view::npos);
+  CHECK(generator.offset() == 0);
+  generator.normal(stream, RandomTarget(buffer, DType::f32, 4));
+  stream.synchronize();
+  CHECK(generator.offset() != 0);
+}
+
 #if defined(HIP_DOUBLE_LIBRARY)
 TEST_CASE("A device that takes none of the images says which it takes") {
   // The backend finds the double under its library's name; its device is none that the host's image is made out for.

@@ -2,7 +2,7 @@
 #
 #   cmake -DROOT=FOLDER -DLICENSE=FILE -DOUTPUT=FILE -P embed.cmake
 #
-# FOLDER/KIND/PATH becomes {"KIND", "PATH", executable?, "text"}; LICENSE becomes common/LICENSE.
+# FOLDER/KIND/PATH becomes {"KIND", "PATH", executable?, "text"}; LICENSE becomes common/LICENSE and compiler/LICENSE.
 set(embedded)
 
 macro(embed kind path file executable)
@@ -10,7 +10,7 @@ macro(embed kind path file executable)
   string(APPEND embedded "    {\"${kind}\", \"${path}\", ${executable}, R\"template(${text})template\"},\n")
 endmacro()
 
-foreach(kind IN ITEMS common cpp c)
+foreach(kind IN ITEMS common cpp c compiler)
   file(GLOB_RECURSE paths LIST_DIRECTORIES false RELATIVE ${ROOT}/${kind} ${ROOT}/${kind}/*)
   list(SORT paths)
   foreach(path IN LISTS paths)
@@ -24,6 +24,7 @@ foreach(kind IN ITEMS common cpp c)
   endforeach()
 endforeach()
 embed(common LICENSE ${LICENSE} false)
+embed(compiler LICENSE ${LICENSE} false)
 
 file(WRITE ${OUTPUT} "// Made by tools/templates/embed.cmake of the files beside it.
 #include \"new_backend_templates.h\"

@@ -40,7 +40,8 @@
   X(NO_SUCH_GLOBAL, no_such_global, 24, "the module has no variable of that name")               \
   X(CAPTURING, capturing, 25, "not allowed while a stream is captured")                          \
   X(CAPTURE_INVALIDATED, capture_invalidated, 26, "a call that isn't allowed ended the capture") \
-  X(PEER_GONE, peer_gone, 27, "the process at the other end has ended")
+  X(PEER_GONE, peer_gone, 27, "the process at the other end has ended")                          \
+  X(COMPILE_FAILED, compile_failed, 28, "the source of kernels can't be compiled")
 
 enum {
 #define ANYPLACE_STATUS_ENUM(upper, lower, number, text) ANYPLACE_STATUS_##upper = (number),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUDA C++ for Clang without a vendor's headers: makes PTX (`-x cuda -nocudainc -nocudalib`) or an AMD code object (`-x
-// hip -nogpuinc -nogpulib`) where no vendor's software is installed. It is written over Clang's built-in functions for
-// NVPTX and AMDGPU, which follow NVIDIA's PTX ISA and LLVM's User Guide for AMDGPU. anyplace_add_kernels defines
-// ANYPLACE_BARE_DEVICE for it. Functions that need the vendor's device library aren't here: sin, exp, pow and their
-// kind, printf.
+// CUDA C++ for Clang without a vendor's headers: makes PTX (`-x cuda -nocudainc -nocudalib`), an AMD code object (`-x
+// hip -nogpuinc -nogpulib`) or SPIR-V (the same with `--offload=spirv64`) where no vendor's software is installed. It
+// is written over Clang's built-in functions for NVPTX and AMDGPU, which follow NVIDIA's PTX ISA and LLVM's User Guide
+// for AMDGPU; spirv.h has what is SPIR-V's. anyplace_add_kernels defines ANYPLACE_BARE_DEVICE for it. Functions that
+// need the vendor's device library aren't here: for PTX and AMD sin, exp, pow and their kind, and printf.
 #pragma once
 
 #if defined(ANYPLACE_BARE_DEVICE)
@@ -12,22 +12,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined(__SPIRV__)  // spirv.h defines __global__
+// For variables with external linkage Clang makes a list that llvm-spirv refuses.
+#define __device__ __attribute__((device, internal_linkage))
+#define __constant__ __attribute__((constant, internal_linkage))
+// `extern` in front contradicts it: dynamic shared memory is a parameter, which ANYPLACE_DYNAMIC_SHARED sees to.
+#define __shared__ static __attribute__((shared))
+#define __launch_bounds__(...)
+#else
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
-#define __host__ __attribute__((host))
-#define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
-#define __forceinline__ inline __attribute__((always_inline))
+#define __shared__ __attribute__((shared))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#endif
+#define __host__ __attribute__((host))
+#define __forceinline__ inline __attribute__((always_inline))
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __grid_constant__
 
 #define ANYPLACE_DEVICE_FUNCTION static inline __attribute__((device))
 #define ANYPLACE_ATOMIC_ORDER __ATOMIC_RELAXED
 
+#include "vectors.h"
+#if defined(__SPIRV__)
+#include "spirv.h"
+#endif
 #include "atomics.h"
 #include "bits.h"
-#include "vectors.h"
 
 // -- Where a thread is. The values are read where they are used, so they are expressions and not variables.
 #if defined(__NVPTX__)
@@ -79,11 +91,11 @@ ANYPLACE_DEVICE_FUNCTION double sqrt(double x) { return __builtin_sqrt(x); }
 ANYPLACE_DEVICE_FUNCTION float rsqrtf(float x) { return __builtin_amdgcn_rsqf(x); }
 ANYPLACE_DEVICE_FUNCTION double rsqrt(double x) { return 1.0 / sqrt(x); }
 
-#else
-#error "ANYPLACE_BARE_DEVICE is for Clang's targets NVPTX and AMDGPU"
+#elif !defined(__SPIRV__)
+#error "ANYPLACE_BARE_DEVICE is for Clang's targets NVPTX, AMDGPU and SPIR-V"
 #endif
 
-// -- Mathematics that both have as an instruction or a short run of them.
+// -- Mathematics that all have as an instruction or a short run of them.
 #define ANYPLACE_BARE_MATH_1(name)                                                   \
   ANYPLACE_DEVICE_FUNCTION float name##f(float x) { return __builtin_##name##f(x); } \
   ANYPLACE_DEVICE_FUNCTION double name(double x) { return __builtin_##name(x); }

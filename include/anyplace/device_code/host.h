@@ -13,19 +13,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "export.h"
 #include "host_block.h"
 #include "vectors.h"
 
 // -- Words.
-// A kernel loses its C linkage here: ANYPLACE_EXPORT_KERNELS exports a function under its name that calls it, and the
-// kernel itself is static. So that `extern "C"` still has something to stand before, the macro begins with a variable,
-// which `extern "C"` makes a mere declaration. Without `extern "C"` the variable would be defined, which doesn't
-// compile (host_block.h), since on a device that kernel would have another name.
-#define __global__                                                                                       \
-  ::anyplace::device_code::KernelLinkage<__LINE__> ANYPLACE_JOIN(anyplace_kernel_linkage_of_, __LINE__); \
+#if defined(ANYPLACE_RUN_TIME_SOURCE)  // a string that is compiled (anyplace/compile.h), in which a kernel may be a
+                                       // template
+#define __global__ __attribute__((visibility("hidden")))
+#else
+#define __global__         \
+  ANYPLACE_KERNEL_LINKAGE; \
   static
-#define ANYPLACE_JOIN(a, b) ANYPLACE_JOIN_EXPANDED(a, b)
-#define ANYPLACE_JOIN_EXPANDED(a, b) a##b
+#endif
 #define __device__
 #define __host__
 #define __constant__
@@ -70,25 +70,17 @@ inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.
 
 // -- Export: makes a function of the form of anyplace_host_kernel for each kernel, under the kernel's own name, and
 // NAME_parameters, which says how many arguments it takes and how large each is (docs/cpu_sim.md).
-#define ANYPLACE_EXPORT_KERNEL(name)                                                                                \
-  extern "C" __attribute__((visibility("default"))) ::anyplace_status anyplace_kernel_##name(                       \
-      void*, const ::anyplace_block*, void* const*, const ::uint32_t*, ::uint32_t) __asm__(#name);                  \
-  ::anyplace_status anyplace_kernel_##name(void*, const ::anyplace_block* block, void* const* arguments,            \
-                                           const ::uint32_t* sizes, ::uint32_t count) {                             \
-    return ::anyplace::device_code::Export<&name>::run(*block, arguments, sizes, count);                            \
-  }                                                                                                                 \
-  extern "C" __attribute__((visibility("default")))                                                                 \
-  const ::anyplace::device_code::Export<&name>::Parameters anyplace_parameters_##name __asm__(#name "_parameters"); \
-  constinit const ::anyplace::device_code::Export<& name>::Parameters anyplace_parameters_##name =                  \
-      ::anyplace::device_code::Export<&name>::parameters();
-
-#define ANYPLACE_EXPORT_KERNELS(...) \
-  ANYPLACE_EXPAND_4(ANYPLACE_EXPORT_NEXT(__VA_ARGS__)) static_assert(true, "the kernels are exported")
-#define ANYPLACE_EXPORT_NEXT(name, ...) \
-  ANYPLACE_EXPORT_KERNEL(name) __VA_OPT__(ANYPLACE_EXPORT_AGAIN ANYPLACE_PARENTHESES(__VA_ARGS__))
-#define ANYPLACE_EXPORT_AGAIN() ANYPLACE_EXPORT_NEXT
-#define ANYPLACE_PARENTHESES ()
-#define ANYPLACE_EXPAND_4(...) ANYPLACE_EXPAND_3(ANYPLACE_EXPAND_3(ANYPLACE_EXPAND_3(__VA_ARGS__)))
-#define ANYPLACE_EXPAND_3(...) ANYPLACE_EXPAND_2(ANYPLACE_EXPAND_2(ANYPLACE_EXPAND_2(__VA_ARGS__)))
-#define ANYPLACE_EXPAND_2(...) ANYPLACE_EXPAND_1(ANYPLACE_EXPAND_1(ANYPLACE_EXPAND_1(ANYPLACE_EXPAND_1(__VA_ARGS__))))
-#define ANYPLACE_EXPAND_1(...) __VA_ARGS__
+#define ANYPLACE_EXPORT_KERNEL(name) ANYPLACE_EXPORT_NAMED_KERNEL(name, #name, name)
+// The kernel, an expression, under the `symbol`, a text; `name` is for what is declared.
+#define ANYPLACE_EXPORT_NAMED_KERNEL(name, symbol, ...)                                                              \
+  extern "C" __attribute__((visibility("default"))) ::anyplace_status anyplace_kernel_##name(                        \
+      void*, const ::anyplace_block*, void* const*, const ::uint32_t*, ::uint32_t) __asm__(symbol);                  \
+  ::anyplace_status anyplace_kernel_##name(void*, const ::anyplace_block* block, void* const* arguments,             \
+                                           const ::uint32_t* sizes, ::uint32_t count) {                              \
+    return ::anyplace::device_code::Export<&__VA_ARGS__>::run(*block, arguments, sizes, count);                      \
+  }                                                                                                                  \
+  extern "C" __attribute__((visibility("default")))                                                                  \
+  const ::anyplace::device_code::Export<&__VA_ARGS__>::Parameters anyplace_parameters_##name __asm__(symbol          \
+                                                                                                     "_parameters"); \
+  constinit const ::anyplace::device_code::Export<& __VA_ARGS__>::Parameters anyplace_parameters_##name =            \
+      ::anyplace::device_code::Export<&__VA_ARGS__>::parameters();

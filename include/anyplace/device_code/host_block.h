@@ -125,17 +125,6 @@ inline T load_value(const void* from) noexcept {
   return value;
 }
 
-/// The variable that `__global__` begins with. `extern "C"` in front makes it a declaration; without that it is a
-/// definition, which instantiates the constructor and its static_assert.
-template <int line>
-struct KernelLinkage {
-  constexpr KernelLinkage() {
-    static_assert(line < 0,
-                  "a kernel begins with extern \"C\" __global__, each one for itself: without C linkage its name on a "
-                  "device isn't the one that it is launched by");
-  }
-};
-
 /// CUDA's least limit on what the parameters of a kernel take together.
 inline constexpr size_t max_parameter_bytes = 4096;
 

@@ -192,6 +192,7 @@ ze_result_t do_zeDeviceGetModuleProperties(ze_device_handle_t handle, ze_device_
   ze_device_module_properties_t with{};
   with.spirvVersionSupported = state().config.spirv_version;
   with.maxArgumentsSize = 2048;
+  with.flags = ZE_DEVICE_MODULE_FLAG_FP64 | ZE_DEVICE_MODULE_FLAG_INT64_ATOMICS;
   fill(properties, with);
   return ZE_RESULT_SUCCESS;
 }

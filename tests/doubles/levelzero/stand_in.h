@@ -58,7 +58,9 @@ inline bool read_stand_in(std::string_view text, bool native, StandIn& out, std:
   }
   const std::string_view mark = native ? native_mark : spirv_mark;
   if (text.substr(0, mark.size()) != mark) {
-    why = "error: there is no host image in it, and the double compiles nothing";
+    why =
+        "error: there is no host image in it, and the double compiles nothing; the suite's kernels with one are the "
+        "build's tests/doubles/levelzero/kernels.spv";
     return false;
   }
   text.remove_prefix(mark.size());

@@ -4,7 +4,7 @@
 // without a device (scripts/verify-levelzero-driver). Work that it submits never runs and is never done; everything
 // else is checked.
 //
-//   levelzero_intel_driver [--plugin FILE] [--devices N] [--steps all|damaged|pending]
+//   levelzero_intel_driver [--plugin FILE] [--devices N] [--steps all|damaged|images|pending]
 //
 // --plugin takes the steps that have no public API, virtual memory, and no others: a plugin's table is had once a
 // process. `damaged` is one image that doesn't build; `pending` ends the process with streams, events and host
@@ -66,7 +66,7 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.plugin = value;
     } else if (name == "--devices") {
       arguments.devices = std::atoi(value.c_str());
-    } else if (name == "--steps" && (value == "all" || value == "damaged" || value == "pending")) {
+    } else if (name == "--steps" && (value == "all" || value == "damaged" || value == "images" || value == "pending")) {
       arguments.steps = value;
     } else {
       return false;
@@ -100,7 +100,8 @@ void all_steps(intel_driver::Steps& steps, const intel_driver::Machine& machine)
 int main(int argc, char** argv) {
   Arguments arguments;
   if (!parse(argc, argv, arguments)) {
-    std::fputs("usage: levelzero_intel_driver [--plugin FILE] [--devices N] [--steps all|damaged|pending]\n", stderr);
+    std::fputs("usage: levelzero_intel_driver [--plugin FILE] [--devices N] [--steps all|damaged|images|pending]\n",
+               stderr);
     return 2;
   }
   using namespace intel_driver;
@@ -111,6 +112,7 @@ int main(int argc, char** argv) {
   } else if (find_devices(steps, machine, arguments.devices)) {
     if (arguments.steps == "all") all_steps(steps, machine);
     if (arguments.steps == "damaged") damaged_steps(steps, machine);
+    if (arguments.steps == "images") image_steps(steps, machine);
     if (arguments.steps == "pending") ending_steps(steps, machine);
   }
   std::printf("%d passed, %d failed\n", steps.passed(), steps.failed());

@@ -152,6 +152,30 @@ std::string native_image(const Device& device) {
   return std::to_string(size) + " bytes";
 }
 
+/// The conformance suite's kernels; nobody says which argument of block_sum is its shared memory.
+std::string suite_image(const Device& device) {
+  const Stream stream(device);
+  const Buffer to(stream, 4096), from(stream, 4096);
+  const Module module = Module::from_file(device, INTEL_DRIVER_SUITE_IMAGE);
+  stream.launch(module.kernel("fill"), {4, 64}, to, 256u, 5u);
+  stream.launch(module.kernel("block_sum"), {4, 64, 256}, to, from);
+  return "";
+}
+
+std::string random_numbers(const Device& device) {
+  const Stream stream(device);
+  const Buffer to(stream, 4096);
+  const anyplace::Generator generator(device);
+  generator.normal(stream, anyplace::RandomTarget(to, anyplace::DType::f32, 64));
+  const anyplace::RandomTarget doubles(to, anyplace::DType::f64, 64);
+  if (device.properties().float64 == false) {
+    expect_error(ErrorCode::unsupported, "computes no doubles", [&] { generator.normal(stream, doubles); });
+    return "all but f64, as the device computes no doubles";
+  }
+  generator.normal(stream, doubles);
+  return "";
+}
+
 std::string wrapped_list(const Device& device) {
   const auto context = reinterpret_cast<ze_context_handle_t>(device.native_context());
   const auto native = reinterpret_cast<ze_device_handle_t>(device.native_handle());
@@ -205,6 +229,11 @@ void module_steps(Steps& steps, const Machine& machine) {
 
 void damaged_steps(Steps& steps, const Machine& machine) {
   steps.run("an image that doesn't build", [&] { return damaged_image(machine.first()); });
+}
+
+void image_steps(Steps& steps, const Machine& machine) {
+  steps.run("the suite's kernels, written once, are compiled", [&] { return suite_image(machine.first()); });
+  steps.run("random numbers' kernels are compiled", [&] { return random_numbers(machine.first()); });
 }
 
 void native_steps(Steps& steps, const Machine& machine) {

@@ -51,6 +51,7 @@ void copy_steps(Steps& steps, const Machine& machine);
 void module_steps(Steps& steps, const Machine& machine);
 /// One image that the compiler refuses: Intel's may end the process at the second one.
 void damaged_steps(Steps& steps, const Machine& machine);
+void image_steps(Steps& steps, const Machine& machine);
 void native_steps(Steps& steps, const Machine& machine);
 void virtual_memory_steps(Steps& steps, const std::string& plugin);
 void ending_steps(Steps& steps, const Machine& machine);

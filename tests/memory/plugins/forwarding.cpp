@@ -5,7 +5,7 @@
 //
 // Compiled with FORWARDING_NAME, FORWARDING_ENGINE (the copy's path) and FORWARDING_WITHOUT (a mask of capabilities).
 // FORWARDING_IMAGES, if defined, is what its devices say they take, and they take it without looking;
-// FORWARDING_FORMATS is only what they say.
+// FORWARDING_FORMATS is only what they say. FORWARDING_WITHOUT_DOUBLES: they say that they compute no doubles.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -69,6 +69,10 @@ struct ForwardingLayer : test::Layer {
 #endif
 #ifdef FORWARDING_FORMATS
     out->image_formats = FORWARDING_FORMATS;
+#endif
+#ifdef FORWARDING_WITHOUT_DOUBLES
+    out->features_known |= ANYPLACE_FEATURE_FLOAT64;
+    out->features &= ~std::uint32_t{ANYPLACE_FEATURE_FLOAT64};
 #endif
     return status;
   }

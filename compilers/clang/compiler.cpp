@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The compiler "clang": Clang alone, without a vendor's headers, makes PTX, and with lld a code object. It runs as a
+// program. ANYPLACE_KERNEL_CLANG names another one than the newest clang++ in PATH.
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugin.h"
+
+namespace anyplace::compilers {
+namespace {
+
+constexpr int newest = 30, oldest = 14;
+/// The newest architecture that every Clang since 14 knows well. Drivers compile PTX further for newer devices.
+constexpr int most_portable = 70;
+
+std::string clang_path() {
+  if (const char* const named = ::secure_getenv("ANYPLACE_KERNEL_CLANG"); named != nullptr && *named != '\0') {
+    return *named == '/' ? std::string(named) : find_program(named);
+  }
+  if (std::string path = find_program("clang++"); !path.empty()) return path;
+  for (int version = newest; version >= oldest; --version) {
+    if (std::string path = find_program("clang++-" + std::to_string(version)); !path.empty()) return path;
+  }
+  return "";
+}
+
+anyplace_status library(void* /*self*/, std::uint32_t /*format*/, anyplace_compiler_library* out) {
+  static thread_local std::string path, version;
+  path = clang_path();
+  if (path.empty()) {
+    return refuse(ANYPLACE_STATUS_LIBRARY_MISSING,
+                  "there is no clang++ in PATH: Debian: apt-get install clang-14 lld-14; ANYPLACE_KERNEL_CLANG names "
+                  "another");
+  }
+  version = identity_of(path);
+  out->path = path.c_str();
+  out->version = version.c_str();
+  return ANYPLACE_STATUS_OK;
+}
+
+/// 90 for "sm_90a"; 0 for what is no architecture of NVIDIA's.
+int number_of(std::string_view architecture) {
+  int number = 0;
+  if (!architecture.starts_with("sm_")) return 0;
+  std::from_chars(architecture.data() + 3, architecture.data() + architecture.size(), number);
+  return number;
+}
+
+anyplace_status supports(void* /*self*/, std::uint32_t format, const char* architecture) {
+  const std::string_view text = architecture;
+  const bool is_good = format == ANYPLACE_IMAGE_PTX ? number_of(text) != 0 : text.starts_with("gfx");
+  if (is_good) return ANYPLACE_STATUS_OK;
+  return refuse(ANYPLACE_STATUS_UNSUPPORTED, "Clang has no architecture '" + std::string(text) + "' for this format");
+}
+
+/// The source with a variable behind it for each name expression, which instantiates the kernel and holds its address.
+std::string unit_of(const anyplace_compile_request& request) {
+  std::string unit = "#line 1 \"" + std::string(request.name) + "\"\n";
+  unit += std::string_view(request.source, request.source_bytes);
+  std::size_t number = 0;
+  for (const char* const expression : expressions_of(request)) {
+    unit += "\n#line 1 \"the name expression " + in_literal(expression) + "\"\n";
+    unit += "extern \"C\" __device__ const void* const anyplace_expression_" + std::to_string(number++) +
+            " = (const void*)&" + expression + ";\n";
+  }
+  return unit;
+}
+
+std::vector<std::string> words_for(const anyplace_compile_request& request, const std::string& dependencies) {
+  const std::string architecture = request.architecture;
+  std::vector<std::string> words{request.library, "--cuda-device-only", "-DANYPLACE_BARE_DEVICE=1"};
+  for (std::string& word : common_words(request)) words.push_back(std::move(word));
+  const std::string device_code = std::string(request.headers) + "/anyplace/device_code.h";
+  words.insert(words.end(), {"-include", device_code, "-MD", "-MF", dependencies});
+  words.push_back(has_flag(request, ANYPLACE_COMPILE_DEBUG) ? "-g" : "-O3");
+  if (has_flag(request, ANYPLACE_COMPILE_FAST_MATH)) words.push_back("-ffast-math");
+  if (request.format == ANYPLACE_IMAGE_PTX) {
+    const int number = architecture.empty() ? most_portable : std::min(number_of(architecture), most_portable);
+    words.insert(words.end(), {"-x", "cuda", "-nocudainc", "-nocudalib", "-Wno-unknown-cuda-version",
+                               "--cuda-gpu-arch=sm_" + std::to_string(number)});
+  } else {
+    words.insert(words.end(), {"-x", "hip", "-nogpuinc", "-nogpulib", "--offload-arch=" + architecture});
+  }
+  for (const char* const option : options_of(request)) words.push_back(option);
+  return words;
+}
+
+/// Gives the sink the names that the expressions have in the image, which LLVM's text of the variables says:
+/// `@anyplace_expression_0 = ... @_Z5scaleIfEvPT_ ...`.
+anyplace_status lower_names(const std::vector<std::string>& words, const std::string& unit,
+                            const anyplace_compile_request& request, const anyplace_compile_sink& sink) {
+  if (request.expression_count == 0) return ANYPLACE_STATUS_OK;
+  const std::string made = std::string(request.folder) + "/made.ll";
+  std::vector<std::string> all = words;
+  all.insert(all.end(), {"-S", "-emit-llvm", "-w", "-o", made, unit});
+  if (const anyplace_status status = compile_by_program(all, request, sink)) return status;
+  std::string text;
+  if (!read_file(made, text)) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't read " + made);
+  std::size_t number = 0;
+  for (const char* const expression : expressions_of(request)) {
+    const std::string variable = "\n@anyplace_expression_" + std::to_string(number++) + " = ";
+    const std::size_t begin = text.find(variable);
+    const std::size_t end = begin == text.npos ? text.npos : text.find('\n', begin + 1);
+    const std::size_t at = begin == text.npos ? text.npos : text.rfind('@', end);
+    if (at == text.npos || at <= begin + 1) {
+      return refuse(ANYPLACE_STATUS_BACKEND_FAILED, std::string("Clang's text has no name of ") + expression);
+    }
+    const std::size_t last = text.find_first_of(" ,)\n", at);
+    sink.lowered(sink.context, expression, text.substr(at + 1, last - at - 1).c_str());
+  }
+  return ANYPLACE_STATUS_OK;
+}
+
+anyplace_status compile(void* /*self*/, const anyplace_compile_request* request, const anyplace_compile_sink* sink) {
+  const std::string folder = request->folder;
+  const std::string unit = folder + "/unit.cu", made = folder + "/made", dependencies = folder + "/made.d";
+  if (request->format == ANYPLACE_IMAGE_HSACO && *request->architecture == '\0') {
+    return refuse(ANYPLACE_STATUS_UNSUPPORTED,
+                  "Clang compiles code objects for an architecture; name one, such as gfx90a");
+  }
+  if (!write_file(unit, unit_of(*request))) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't write " + unit);
+  const std::vector<std::string> words = words_for(*request, dependencies);
+  std::vector<std::string> all = words;
+  if (request->format == ANYPLACE_IMAGE_PTX) all.push_back("-S");
+  all.insert(all.end(), {"-o", made, unit});
+  if (const anyplace_status status = compile_by_program(all, *request, *sink)) return status;
+  if (const anyplace_status named = lower_names(words, unit, *request, *sink)) return named;
+  report_headers(dependencies, *request, *sink);
+  std::string image;
+  if (!read_file(made, image)) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't read " + made);
+  sink->image(sink->context, image.data(), image.size());
+  return ANYPLACE_STATUS_OK;
+}
+
+}  // namespace
+}  // namespace anyplace::compilers
+
+extern "C" anyplace_status anyplace_compiler_entry(const anyplace_compiler_host* host, anyplace_compiler_table* table) {
+  using namespace anyplace::compilers;
+  table->library = guarded<library>;
+  table->supports = guarded<supports>;
+  table->compile = guarded<compile>;
+  return fill_table(host, *table, "clang", "Clang, without a vendor's headers: PTX and code objects",
+                    1u << ANYPLACE_IMAGE_PTX | 1u << ANYPLACE_IMAGE_HSACO, 1);
+}

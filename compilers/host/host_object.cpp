@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host_object.h"
+
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "host_threads.h"
+#include "kernel_source.h"
+#include "plugin.h"
+
+namespace anyplace::compilers {
+namespace {
+
+constexpr std::uint32_t dialect_standard = 20;  ///< the dialect itself is written in it for the host
+
+std::string compiler_path() {
+  if (const char* const named = ::secure_getenv("ANYPLACE_CXX"); named != nullptr && *named != '\0') {
+    return *named == '/' ? std::string(named) : find_program(named);
+  }
+  for (const char* const name : {"c++", "g++", "clang++"}) {
+    if (std::string path = find_program(name); !path.empty()) return path;
+  }
+  return "";
+}
+
+/// The source with what exports its kernels behind it. In messages the caller's lines keep their numbers.
+std::string unit_of(const anyplace_compile_request& request, const anyplace_compile_sink& sink) {
+  const KernelSource kernels = read_kernels({request.source, request.source_bytes}, request.name);
+  std::string unit = "#include <anyplace/device_code.h>\n#line 1 \"" + std::string(request.name) + "\"\n";
+  unit += kernels.text + "\n#line 1 \"exported kernels\"\n" + kernels.exports;
+  std::size_t number = 0;
+  for (const char* const expression : expressions_of(request)) {
+    const std::string name = "anyplace_expression_" + std::to_string(number++);
+    unit += "#line 1 \"the name expression " + in_literal(expression) + "\"\n";
+    unit += "ANYPLACE_EXPORT_NAMED_KERNEL(" + name + ", \"" + name + "\", " + expression + ")\n";
+    sink.lowered(sink.context, expression, name.c_str());
+  }
+  return unit;
+}
+
+std::vector<std::string> words_for(const anyplace_compile_request& request) {
+  std::vector<std::string> words{request.library};
+  for (std::string& word : common_words(request, dialect_standard)) words.push_back(std::move(word));
+  words.insert(words.end(), {has_flag(request, ANYPLACE_COMPILE_DEBUG) ? "-g" : "-O3", "-fPIC", "-shared",
+                             "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-DANYPLACE_RUN_TIME_SOURCE=1"});
+  if (has_flag(request, ANYPLACE_COMPILE_FAST_MATH)) words.push_back("-ffast-math");
+  // A unique symbol would keep the module loaded for good; Clang has no such option, and no such symbols.
+  if (std::string_view(request.library).find("clang") == std::string_view::npos) words.push_back("-fno-gnu-unique");
+  for (const char* const option : options_of(request)) words.push_back(option);
+  return words;
+}
+
+}  // namespace
+
+anyplace_status host_library(void* /*self*/, std::uint32_t /*format*/, anyplace_compiler_library* out) {
+  static thread_local std::string path, version;
+  path = compiler_path();
+  if (path.empty()) {
+    return refuse(ANYPLACE_STATUS_LIBRARY_MISSING,
+                  "there is no C++ compiler in PATH: Debian: apt-get install g++; ANYPLACE_CXX names another");
+  }
+  version = identity_of(path);
+  out->path = path.c_str();
+  out->version = version.c_str();
+  return ANYPLACE_STATUS_OK;
+}
+
+anyplace_status make_host_object(const anyplace_compile_request& request, const anyplace_compile_sink& sink,
+                                 std::string& object) {
+  const std::string folder = request.folder;
+  const std::string unit = folder + "/unit.cpp", threads = folder + "/host_threads.o", made = folder + "/made.so",
+                    dependencies = folder + "/made.d";
+  const std::string_view threads_bytes(reinterpret_cast<const char*>(host_threads_object.data()),
+                                       host_threads_object.size());
+  if (!write_file(unit, unit_of(request, sink)) || !write_file(threads, threads_bytes)) {
+    return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't write below " + folder);
+  }
+  std::vector<std::string> words = words_for(request);
+  words.insert(words.end(), {"-MD", "-MF", dependencies, "-o", made, unit, threads});
+  if (const anyplace_status status = compile_by_program(words, request, sink)) return status;
+  report_headers(dependencies, request, sink);
+  if (!read_file(made, object)) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't read " + made);
+  return ANYPLACE_STATUS_OK;
+}
+
+}  // namespace anyplace::compilers

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The compilers "nvrtc" and "hiprtc": the vendors' own for source at run time, which make PTX and code objects.
+// rtc_library.h has the library.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "included.h"
+#include "plugin.h"
+#include "rtc_library.h"
+
+namespace anyplace::compilers {
+namespace {
+
+#if defined(ANYPLACE_COMPILER_IS_HIPRTC)
+constexpr bool is_hip = true;
+constexpr const char* compiler_name = "hiprtc";
+constexpr const char* description = "AMD's hipRTC: code objects";
+constexpr std::uint32_t made_format = ANYPLACE_IMAGE_HSACO;
+#else
+constexpr bool is_hip = false;
+constexpr const char* compiler_name = "nvrtc";
+constexpr const char* description = "NVIDIA's NVRTC: PTX";
+constexpr std::uint32_t made_format = ANYPLACE_IMAGE_PTX;
+#endif
+
+anyplace_status library(void* /*self*/, std::uint32_t /*format*/, anyplace_compiler_library* out) {
+  std::string reason;
+  const RtcLibrary* const opened = open_rtc("", reason);
+  if (opened == nullptr) return refuse(ANYPLACE_STATUS_LIBRARY_MISSING, reason);
+  static thread_local std::string version;
+  version = opened->version + ", " + identity_of(opened->path);
+  out->path = opened->path.c_str();
+  out->version = version.c_str();
+  return ANYPLACE_STATUS_OK;
+}
+
+/// The number of an architecture: 90 for "sm_90a". 0 if it is none.
+int number_of(std::string_view architecture) {
+  constexpr std::string_view before = "sm_";
+  int number = 0;
+  if (!architecture.starts_with(before)) return 0;
+  architecture.remove_prefix(before.size());
+  const char* const end = architecture.data() + architecture.size();
+  const auto [stopped, error] = std::from_chars(architecture.data(), end, number);
+  const bool is_good = stopped == end || (stopped + 1 == end && (*stopped == 'a' || *stopped == 'f'));
+  return error == std::errc() && is_good ? number : 0;
+}
+
+anyplace_status supports(void* /*self*/, std::uint32_t /*format*/, const char* architecture) {
+  const std::string_view text = architecture;
+  const bool is_good = is_hip ? text.starts_with("gfx") : number_of(text) != 0;
+  if (is_good) return ANYPLACE_STATUS_OK;
+  return refuse(ANYPLACE_STATUS_UNSUPPORTED, std::string(compiler_name) + " has no architecture '" + architecture +
+                                                 (is_hip ? "'; one is gfx90a" : "'; one is sm_80"));
+}
+
+/// The option for the architecture. PTX is compiled further by the driver, so an older one than the device's will do.
+anyplace_status architecture_option(const RtcLibrary& rtc, std::string_view architecture, std::string& option) {
+  if (is_hip) {
+    if (architecture.empty()) {
+      return refuse(ANYPLACE_STATUS_UNSUPPORTED, "hipRTC compiles for an architecture; name one, such as gfx90a");
+    }
+    option = "--offload-arch=" + std::string(architecture);
+    return ANYPLACE_STATUS_OK;
+  }
+  std::vector<int> known;
+  int count = 0;
+  if (rtc.GetNumSupportedArchs != nullptr && rtc.GetNumSupportedArchs(&count) == rtc_success && count > 0) {
+    known.resize(static_cast<std::size_t>(count));
+    rtc.GetSupportedArchs(known.data());
+    std::sort(known.begin(), known.end());
+  }
+  int number = number_of(architecture);
+  if (!known.empty()) {
+    const auto above = number == 0 ? known.begin() + 1 : std::upper_bound(known.begin(), known.end(), number);
+    if (above == known.begin()) {
+      return refuse(ANYPLACE_STATUS_UNSUPPORTED, "NVRTC " + rtc.version + " knows sm_" + std::to_string(known.front()) +
+                                                     " to sm_" + std::to_string(known.back()) + ", and not " +
+                                                     std::string(architecture));
+    }
+    number = *(above - 1);
+  }
+  if (number != 0) option = "--gpu-architecture=compute_" + std::to_string(number);
+  return ANYPLACE_STATUS_OK;
+}
+
+/// A program of the library, which this ends.
+struct Program {
+  const RtcLibrary& rtc;
+  RtcProgram* handle = nullptr;
+  explicit Program(const RtcLibrary& library) : rtc(library) {}
+  Program(const Program&) = delete;  // it ends the library's
+  Program& operator=(const Program&) = delete;
+  ~Program() {
+    if (handle != nullptr) rtc.DestroyProgram(&handle);
+  }
+};
+
+std::vector<std::string> options_for(const RtcLibrary& rtc, const anyplace_compile_request& request) {
+  std::vector<std::string> options;
+  // NVRTC 11 has no C++20.
+  const bool is_old = !is_hip && rtc.major < 12;
+  options.push_back((is_hip ? "-std=c++" : "--std=c++") + std::to_string(is_old ? 17 : request.standard));
+  const std::string headers = request.headers;
+  if (is_hip) {
+    options.insert(options.end(), {"-include", headers + "/anyplace/device_code.h"});
+  } else {
+    options.push_back("--pre-include=anyplace/device_code.h");
+  }
+  options.push_back("-I" + headers);
+  for (const char* const folder : includes_of(request)) options.push_back(std::string("-I") + folder);
+  options.push_back(std::string("-I") + request.folder + "/standard");  // behind the caller's own
+  for (const char* const define : defines_of(request)) options.push_back(std::string("-D") + define);
+  if (has_flag(request, ANYPLACE_COMPILE_FAST_MATH)) options.push_back(is_hip ? "-ffast-math" : "--use_fast_math");
+  if (has_flag(request, ANYPLACE_COMPILE_DEBUG)) options.push_back(is_hip ? "-g" : "--device-debug");
+  for (const char* const option : options_of(request)) options.push_back(option);
+  return options;
+}
+
+/// These compilers have no standard library, and all that sources use of it is in the dialect: its headers are empty.
+bool write_standard_headers(const std::string& folder) {
+  if (::mkdir((folder + "/standard").c_str(), 0700) != 0) return false;
+  for (const char* const name : {"cmath", "cstddef", "cstdint", "math.h", "stddef.h", "stdint.h"}) {
+    if (!write_file(folder + "/standard/" + name, "#pragma once\n")) return false;
+  }
+  return true;
+}
+
+anyplace_status failed(const RtcLibrary& rtc, const char* call, int result) {
+  return refuse(ANYPLACE_STATUS_BACKEND_FAILED, std::string(compiler_name) + call + ": " + rtc.GetErrorString(result));
+}
+
+anyplace_status compile(void* /*self*/, const anyplace_compile_request* request, const anyplace_compile_sink* sink) {
+  std::string reason, option;
+  const RtcLibrary* const opened = open_rtc(request->library, reason);
+  if (opened == nullptr) return refuse(ANYPLACE_STATUS_LIBRARY_MISSING, reason);
+  const RtcLibrary& rtc = *opened;
+  if (const anyplace_status status = architecture_option(rtc, request->architecture, option)) return status;
+  if (!write_standard_headers(request->folder)) {
+    return refuse(ANYPLACE_STATUS_BACKEND_FAILED, std::string("can't write below ") + request->folder);
+  }
+  Program program(rtc);
+  // hipRTC has a name of its own in messages.
+  std::string source = std::string("#line 1 \"") + request->name + "\"\n";
+  source += std::string_view(request->source, request->source_bytes);
+  if (const int result = rtc.CreateProgram(&program.handle, source.c_str(), request->name, 0, nullptr, nullptr)) {
+    return failed(rtc, "CreateProgram", result);
+  }
+  for (const char* const expression : expressions_of(*request)) {
+    if (const int result = rtc.AddNameExpression(program.handle, expression)) {
+      return failed(rtc, "AddNameExpression", result);
+    }
+  }
+  std::vector<std::string> options = options_for(rtc, *request);
+  if (!option.empty()) options.push_back(option);
+  std::vector<const char*> words;
+  for (const std::string& one : options) words.push_back(one.c_str());
+  const int compiled = rtc.CompileProgram(program.handle, static_cast<int>(words.size()), words.data());
+  std::size_t bytes = 0;
+  if (rtc.GetProgramLogSize(program.handle, &bytes) == rtc_success && bytes > 1) {
+    std::string log(bytes, '\0');
+    rtc.GetProgramLog(program.handle, log.data());
+    log.resize(log.find('\0') == log.npos ? log.size() : log.find('\0'));
+    sink->log(sink->context, log.data(), log.size());
+  }
+  if (compiled == rtc_compile_error || compiled == rtc_invalid_option) return ANYPLACE_STATUS_COMPILE_FAILED;
+  if (compiled != rtc_success) return failed(rtc, "CompileProgram", compiled);
+  report_included(*request, *sink);
+  for (const char* const expression : expressions_of(*request)) {
+    const char* name = nullptr;
+    if (const int result = rtc.GetLoweredName(program.handle, expression, &name)) {
+      return failed(rtc, "GetLoweredName", result);
+    }
+    sink->lowered(sink->context, expression, name);
+  }
+  const auto get_size = is_hip ? rtc.GetCodeSize : rtc.GetPTXSize;
+  const auto get = is_hip ? rtc.GetCode : rtc.GetPTX;
+  if (get_size == nullptr || get == nullptr) return failed(rtc, "GetCode", compiled);
+  if (const int result = get_size(program.handle, &bytes)) return failed(rtc, "GetCodeSize", result);
+  std::string image(bytes, '\0');
+  if (const int result = get(program.handle, image.data())) return failed(rtc, "GetCode", result);
+  sink->image(sink->context, image.data(), image.size());
+  return ANYPLACE_STATUS_OK;
+}
+
+}  // namespace
+}  // namespace anyplace::compilers
+
+extern "C" anyplace_status anyplace_compiler_entry(const anyplace_compiler_host* host, anyplace_compiler_table* table) {
+  using namespace anyplace::compilers;
+  table->library = guarded<library>;
+  table->supports = guarded<supports>;
+  table->compile = guarded<compile>;
+  return fill_table(host, *table, compiler_name, description, 1u << made_format, 0);
+}

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compile/cache.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "compile/dialect_headers.h"
+#include "compile/records.h"
+#include "compile/sha256.h"
+#include "compile/whole_file.h"
+#include "runtime/no_destructor.h"
+
+namespace anyplace::detail {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* version_of_entries = "anyplace kernels 1";
+constexpr std::uint64_t default_limit = std::uint64_t{1} << 30;
+constexpr std::size_t entry_limit = std::size_t{2} << 30;
+constexpr std::size_t header_limit = std::size_t{64} << 20;
+constexpr std::size_t digits_of_key = 64;
+constexpr std::size_t digits_of_folder = 2;             ///< a folder has the entries whose keys begin alike
+constexpr std::string_view unfinished_suffix = ".new";  ///< behind the entry's
+
+/// A variable's value as an absolute path; "" if it is none, or the process runs with raised privileges.
+std::string path_variable(const char* name) {
+  const char* const value = ::secure_getenv(name);
+  return value != nullptr && *value == '/' ? value : "";
+}
+
+/// Is another text when the file is another one.
+std::string identity_of(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return "";
+  return fmt::format("{} {}.{}", status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+}
+
+const std::string& sum_of_dialect() {
+  static const NoDestructor<std::string> sum([] {
+    std::string all;
+    for (const auto& [name, text] : dialect_headers) add_record(all, name, text);
+    return sha256(all);
+  }());
+  return sum.value;
+}
+
+/// Whether nobody but this user, or root, can have written the file or folder.
+bool is_trusted(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return false;
+  const bool is_owned = status.st_uid == ::geteuid() || status.st_uid == 0;
+  return is_owned && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0 && !S_ISLNK(status.st_mode);
+}
+
+bool make_folder(const std::string& path) {
+  std::error_code error;
+  const fs::path parent = fs::path(path).parent_path();
+  if (!parent.empty()) fs::create_directories(parent, error);
+  return ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
+}
+
+std::string place_of(const std::string& folder, const std::string& key) {
+  return fmt::format("{}/{}/{}", folder, key.substr(0, digits_of_folder), key.substr(digits_of_folder));
+}
+
+/// An entry's records that are those of a result, or why it can't be used.
+struct Checked {
+  std::string content;
+  std::string problem;  ///< "" if there is none
+};
+
+Checked checked_entry(const std::string& path) {
+  if (!is_trusted(path)) return {"", "another user may have written it"};
+  std::optional<std::string> text = read_whole_file(path, entry_limit);
+  if (!text) return {"", fmt::format("it can't be read: {}", std::strerror(errno))};
+  const auto records = read_records(*text);
+  if (!records || records->size() != 3) return {"", "it is damaged"};
+  const auto& [version, sum, content] = std::tie((*records)[0], (*records)[1], (*records)[2]);
+  if (version.second != version_of_entries) return {"", "another version of anyplace made it"};
+  if (sum.second != sha256(content.second)) return {"", "it is damaged"};
+  return {std::string(content.second), ""};
+}
+
+// A header in an entry is "<size> <time of change> <sum> <path>": with the same size and time its text isn't read. They
+// are 0 for one that had changed so shortly before that a further change may have had the same time.
+
+constexpr std::int64_t shortly_ns = 2'000'000'000;
+
+std::int64_t in_ns(const timespec& time) { return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec; }
+
+/// None for a header that can't be read, or has changed since the compilation began.
+std::optional<std::string> header_in_entry(const std::string& path, std::int64_t began_ns) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  const std::int64_t changed_ns = in_ns(status.st_ctim);  // which nobody can set, unlike the time of writing
+  if (changed_ns > began_ns) return std::nullopt;
+  const std::optional<std::string> text = read_whole_file(path, header_limit);
+  if (!text) return std::nullopt;
+  const bool is_old = changed_ns + shortly_ns < began_ns;
+  return fmt::format("{} {} {} {}", is_old ? status.st_size : 0, is_old ? changed_ns : 0, sha256(*text), path);
+}
+
+/// Why a header makes its entry out of date; "" if it doesn't.
+std::string problem_of_header(const std::string& header) {
+  const std::size_t behind_size = header.find(' '), behind_time = header.find(' ', behind_size + 1),
+                    behind_sum = header.find(' ', behind_time + 1);
+  if (behind_size == header.npos || behind_time == header.npos || behind_sum == header.npos) return "it is damaged";
+  const std::string path = header.substr(behind_sum + 1);
+  const std::string_view sum = std::string_view(header).substr(behind_time + 1, behind_sum - behind_time - 1);
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return "a header that it was made of is gone: " + path;
+  if (header.substr(0, behind_time) == fmt::format("{} {}", status.st_size, in_ns(status.st_ctim))) return "";
+  const std::optional<std::string> text = read_whole_file(path, header_limit);
+  return text && sum == sha256(*text) ? "" : "a header that it was made of has changed: " + path;
+}
+
+/// Why one of the headers makes an entry out of date; "" if none does.
+std::string problem_of_headers(const std::vector<std::string>& headers) {
+  for (const std::string& header : headers) {
+    if (std::string problem = problem_of_header(header); !problem.empty()) return problem;
+  }
+  return "";
+}
+
+std::optional<CompileResult> result_in(const std::string& path) {
+  const Checked checked = checked_entry(path);
+  if (!checked.problem.empty()) return std::nullopt;
+  std::optional<CompileResult> result = result_of(checked.content);
+  if (!result || !problem_of_headers(result->headers).empty()) return std::nullopt;
+  return result;
+}
+
+}  // namespace
+
+// ---- Locks ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Locks of a description of the file ("open file description"), not of a process: so they are between threads, too.
+bool set_lock(int file, std::int64_t place, short kind) {
+  struct flock one {};
+  one.l_type = kind;
+  one.l_whence = SEEK_SET;
+  one.l_start = place;
+  one.l_len = 1;
+  return ::fcntl(file, F_OFD_SETLK, &one) == 0;
+}
+
+std::int64_t place_in_locks(const std::string& key) {
+  constexpr std::size_t digits = 15;  // of 4 bits: it stays positive
+  std::int64_t place = 0;
+  std::from_chars(key.data(), key.data() + digits, place, 16);
+  return place;
+}
+
+}  // namespace
+
+CacheLock::CacheLock(CacheLock&& other) noexcept : file_(std::exchange(other.file_, -1)), place_(other.place_) {}
+
+CacheLock::~CacheLock() {
+  if (file_ < 0) return;
+  set_lock(file_, place_, F_UNLCK);  // a process that was forked meanwhile has the description, too
+  ::close(file_);
+}
+
+CacheLock KernelCache::lock(const std::string& key, const Deadline& deadline) const {
+  if (folder_.empty()) return {};
+  const std::string path = folder_ + "/locks";
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) return {};
+  const std::int64_t place = place_in_locks(key);
+  while (!set_lock(file, place, F_WRLCK)) {
+    if ((errno != EAGAIN && errno != EACCES && errno != EINTR) || deadline.left() == 0) {
+      ::close(file);
+      return {};
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // waiting for a lock has no limit of time
+  }
+  return CacheLock(file, place);
+}
+
+// ---- Finding and keeping -------------------------------------------------------------------------------------------
+
+std::optional<KernelCache> KernelCache::find() {
+  if (::getauxval(AT_SECURE) != 0) return std::nullopt;  // the user's folders aren't to be trusted
+  KernelCache cache;
+  const char* const value = std::getenv("ANYPLACE_CACHE");
+  if (value != nullptr && std::string_view(value) == "off") return std::nullopt;
+  cache.folder_ = path_variable("ANYPLACE_CACHE");
+  if (cache.folder_.empty()) {
+    std::string home = path_variable("XDG_CACHE_HOME");
+    if (home.empty() && !path_variable("HOME").empty()) home = path_variable("HOME") + "/.cache";
+    if (!home.empty()) cache.folder_ = home + "/anyplace/kernels";
+  }
+  if (!cache.folder_.empty() && !(make_folder(cache.folder_) && is_trusted(cache.folder_))) cache.folder_.clear();
+  cache.shared_folder_ = path_variable("ANYPLACE_CACHE_SHARED");
+  if (!cache.shared_folder_.empty() && !is_trusted(cache.shared_folder_)) cache.shared_folder_.clear();
+  cache.limit_bytes_ = default_limit;
+  if (const char* const limit = std::getenv("ANYPLACE_CACHE_BYTES")) {
+    std::from_chars(limit, limit + std::strlen(limit), cache.limit_bytes_);
+  }
+  return cache;
+}
+
+std::int64_t KernelCache::now_ns() {
+  timespec now{};
+  // Files' times may be some milliseconds behind it. A change in these is before the compiler reads anything.
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return in_ns(now);
+}
+
+std::string KernelCache::key_of(const CompileJob& job, const std::string& compiler, const std::string& version) {
+  CompileJob known = job;
+  known.plugin = identity_of(job.plugin);  // where it is makes no difference
+  std::string all;
+  add_record(all, "entries", version_of_entries);
+  add_record(all, "headers", sum_of_dialect());
+  add_record(all, "compiler", compiler);
+  add_record(all, "version", version);
+  add_record(all, "job", to_records(known));
+  return sha256(all);
+}
+
+std::optional<CompileResult> KernelCache::read(const std::string& key) const {
+  for (const std::string& folder : {folder_, shared_folder_}) {
+    if (folder.empty()) continue;
+    const std::string path = place_of(folder, key) + std::string(suffix);
+    std::optional<CompileResult> result = result_in(path);
+    if (!result) continue;
+    ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // the least recently used goes first
+    return result;
+  }
+  return std::nullopt;
+}
+
+void KernelCache::keep(const CacheLock& lock, const std::string& key, const Facts& facts, const CompileResult& result,
+                       std::int64_t began_ns) const {
+  if (!lock.holds()) return;
+  CompileResult kept = result;
+  for (std::string& header : kept.headers) {
+    std::optional<std::string> known = header_in_entry(header, began_ns);
+    if (!known) return;  // nobody could tell whether it is what the compiler has read
+    header = std::move(*known);
+  }
+  // What people are shown stands before the result, whose reader passes it over.
+  std::string content;
+  add_record(content, "source_name", facts.source);
+  add_record(content, "compiler", facts.compiler);
+  add_record(content, "format", facts.format);
+  add_record(content, "architecture", facts.architecture);
+  content += to_records(kept);
+  std::string entry;
+  add_record(entry, "version", version_of_entries);
+  add_record(entry, "sum", sha256(content));
+  add_record(entry, "content", content);
+  if (entry.size() > limit_bytes_) return;
+  const std::string path = place_of(folder_, key) + std::string(suffix);
+  const std::string made = path + std::string(unfinished_suffix);
+  if (!make_folder(fs::path(path).parent_path())) return;
+  if (write_whole_file(made, entry) != 0 || ::rename(made.c_str(), path.c_str()) != 0) {
+    ::unlink(made.c_str());
+    return;
+  }
+  make_room(path);
+}
+
+void KernelCache::make_room(const std::string& newest) const {
+  std::vector<Entry> all = entries();
+  std::uint64_t bytes = 0;
+  for (const Entry& one : all) bytes += one.bytes;
+  for (const Entry& one : all) {
+    if (bytes <= limit_bytes_) break;
+    if (one.path != newest && ::unlink(one.path.c_str()) == 0) bytes -= one.bytes;
+  }
+}
+
+std::vector<KernelCache::Entry> KernelCache::entries() const {
+  std::vector<Entry> all;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+    struct stat status {};
+    const std::string path = it->path();
+    if (!std::string_view(path).ends_with(suffix) || ::lstat(path.c_str(), &status) != 0) continue;
+    if (!S_ISREG(status.st_mode)) continue;
+    all.push_back({path, static_cast<std::uint64_t>(status.st_size), in_ns(status.st_mtim)});
+  }
+  std::sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) { return a.used_ns < b.used_ns; });
+  return all;
+}
+
+std::vector<std::string> KernelCache::files() const {
+  const auto is_hexadecimal = [](std::string_view text) {
+    return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  };
+  std::vector<std::string> all;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+    const std::string parent = it->path().parent_path().filename(), name = it->path().filename();
+    const std::size_t dot = std::min(name.find('.'), name.size());
+    const bool is_own = it.depth() == 1 && parent.size() == digits_of_folder && is_hexadecimal(parent) &&
+                        dot == digits_of_key - digits_of_folder && is_hexadecimal(name.substr(0, dot));
+    if (is_own) all.push_back(it->path());
+  }
+  return all;
+}
+
+KernelCache::Facts KernelCache::facts_of(const std::string& path) {
+  const Checked checked = checked_entry(path);
+  Facts facts;
+  facts.problem = checked.problem;
+  if (!facts.problem.empty()) return facts;
+  const std::optional<CompileResult> result = result_of(checked.content);
+  facts.problem = result ? problem_of_headers(result->headers) : "it is damaged";
+  for (const auto& [name, text] : read_records(checked.content).value_or(std::vector<Record>())) {
+    if (name == "source_name") facts.source = text;
+    if (name == "compiler") facts.compiler = text;
+    if (name == "format") facts.format = text;
+    if (name == "architecture") facts.architecture = text;
+  }
+  return facts;
+}
+
+}  // namespace anyplace::detail

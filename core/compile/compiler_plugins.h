@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finds the plugins of compilers, and remembers why a file was refused. They are found and checked as backends' are
+// (plugins/registry.h). Loading them starts no compiler.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "anyplace/backend/compiler.h"
+#include "plugins/plugin_open.h"
+#include "plugins/plugin_search.h"
+
+namespace anyplace::detail {
+
+/// A compiler whose plugin was accepted. Never destroyed.
+struct CompilerPlugin {
+  std::string name;
+  std::string path;  ///< where its plugin is
+  anyplace_compiler_host host{};
+  anyplace_compiler_table table{};
+
+  bool makes(std::uint32_t format) const noexcept { return (table.formats >> format & 1) != 0; }
+};
+
+/// The library or program that a compiler works with, or why there is none.
+struct CompilerLibrary {
+  bool is_there = false;
+  std::string path, version;
+  std::string reason;
+};
+CompilerLibrary library_of(const CompilerPlugin& compiler, std::uint32_t format);
+
+/// A plugin's file, and what became of it.
+struct CompilerCandidate {
+  PluginFile file;
+  const CompilerPlugin* compiler = nullptr;  ///< null: it is refused, or shadowed by another file of its name
+  Refusal refusal = {};
+};
+
+/// Returns all files in the order in which compilers are asked: by the rank that their tables say, then in the order of
+/// the search. Loads the plugins that aren't loaded yet. Throws shortages (runtime/shortage.h).
+std::vector<CompilerCandidate> compiler_candidates();
+
+}  // namespace anyplace::detail

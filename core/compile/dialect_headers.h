@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The headers of the dialect (anyplace/device_code.h), which a machine that only runs programs needn't have. CMake
+// makes the texts of the files (embed_headers.cmake).
+#pragma once
+
+#include <span>
+#include <utility>
+
+namespace anyplace::detail {
+
+/// A name below the folder of headers, and the text.
+extern const std::span<const std::pair<const char*, const char*>> dialect_headers;
+
+}  // namespace anyplace::detail

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compile/run.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "compile/call_compiler.h"
+#include "compile/dialect_headers.h"
+#include "compile/whole_file.h"
+#include "plugins/plugin_search.h"
+#include "runtime/call.h"
+#include "runtime/deadline.h"
+#include "runtime/process.h"
+
+extern char** environ;
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+
+namespace anyplace::detail {
+namespace {
+
+constexpr const char* operation = "compile";
+constexpr const char* helper_name = "anyplace_compile_helper";
+constexpr std::size_t result_limit = std::size_t{2} << 30;
+
+[[noreturn]] void fail_to_run(const std::string& what, int number) {
+  fail(number == ENOMEM || number == EAGAIN ? ErrorCode::out_of_memory : ErrorCode::backend_failed, "", operation,
+       fmt::format("{}: {}", what, std::generic_category().message(number)));
+}
+
+/// A folder for a compilation, with the dialect's headers in it. It is deleted with all that is in it.
+class WorkFolder {
+ public:
+  WorkFolder() {
+    const char* const variable = ::secure_getenv("TMPDIR");
+    path_ = fmt::format("{}/anyplace-compile-XXXXXX", variable != nullptr && *variable == '/' ? variable : "/tmp");
+    if (::mkdtemp(path_.data()) == nullptr) fail_to_run("can't make the folder " + path_, errno);
+    try {
+      for (const auto& [name, text] : dialect_headers) write(std::string("headers/") + name, text);
+      make_folder("compiler");
+    } catch (...) {
+      remove();
+      throw;
+    }
+  }
+  WorkFolder(const WorkFolder&) = delete;  // it deletes the folder
+  WorkFolder& operator=(const WorkFolder&) = delete;
+  ~WorkFolder() { remove(); }
+  const std::string& path() const noexcept { return path_; }
+  std::string operator/(const char* name) const { return path_ + "/" + name; }
+  void write(const std::string& name, std::string_view bytes) const {
+    for (std::size_t slash = 0; (slash = name.find('/', slash + 1)) != name.npos;) make_folder(name.substr(0, slash));
+    const std::string path = path_ + "/" + name;
+    if (const int error = write_whole_file(path, bytes)) fail_to_run("can't write " + path, error);
+  }
+
+ private:
+  void make_folder(const std::string& name) const {
+    const std::string path = path_ + "/" + name;
+    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) fail_to_run("can't make the folder " + path, errno);
+  }
+  void remove() const noexcept {
+    std::error_code ignored;  // there is nobody to tell
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  std::string path_;
+};
+
+/// The helper's environment. With raised privileges no variable of the user's may lead a compiler anywhere.
+char* const* environment_of_helper() {
+  static char path[] = "PATH=/usr/bin:/bin";
+  static char* const least[] = {path, nullptr};
+  return ::getauxval(AT_SECURE) != 0 ? least : environ;
+}
+
+/// The helper's process, which ends all that it has started (compilers/helper). Destroying this ends it.
+class HelperProcess {
+ public:
+  explicit HelperProcess(std::vector<std::string> words) {
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawnattr_init(&attributes);
+    ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+#if defined(__GLIBC_PREREQ) && __GLIBC_PREREQ(2, 34)
+    ::posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);  // the application's
+#endif
+    sigset_t none, all;
+    ::sigemptyset(&none);
+    ::sigfillset(&all);
+    ::posix_spawnattr_setsigmask(&attributes, &none);
+    ::posix_spawnattr_setsigdefault(&attributes, &all);
+    ::posix_spawnattr_setpgroup(&attributes, 0);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    const int error =
+        ::posix_spawn(&process_, pointers.front(), &actions, &attributes, pointers.data(), environment_of_helper());
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::posix_spawnattr_destroy(&attributes);
+    if (error != 0) fail_to_run("can't start " + words.front(), error);
+    end_file_ = static_cast<int>(::syscall(SYS_pidfd_open, process_, 0));
+  }
+  HelperProcess(const HelperProcess&) = delete;  // it ends the process
+  HelperProcess& operator=(const HelperProcess&) = delete;
+  ~HelperProcess() {
+    if (!has_ended_) ::kill(process_, SIGTERM);
+    while (!has_ended_ && ::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    if (end_file_ >= 0) ::close(end_file_);
+  }
+  /// Waits for the end. Returns false if time ran out first.
+  bool wait(const Deadline& deadline) {
+    // An application that ignores SIGCHLD, or waits for any process, may have been told of the end: that is ECHILD.
+    while (::waitpid(process_, nullptr, WNOHANG) == 0) {
+      const std::uint64_t left_ms = deadline.left() / 1'000'000 + 1;
+      constexpr std::uint64_t longest_ms = 60'000, without_end_file_ms = 5;  // Linux before 5.3 has no pidfd_open
+      pollfd one{end_file_, POLLIN, 0};
+      ::poll(&one, 1, static_cast<int>(std::min(left_ms, end_file_ >= 0 ? longest_ms : without_end_file_ms)));
+      if (deadline.left() == 0) return false;
+    }
+    has_ended_ = true;
+    return true;
+  }
+
+ private:
+  pid_t process_ = -1;
+  int end_file_ = -1;  ///< can be read when the process has ended
+  bool has_ended_ = false;
+};
+
+}  // namespace
+
+std::string helper_path() {
+  for (const SearchDirectory& directory : search_path().directories) {
+    std::string path = directory.path + "/" + helper_name;
+    if (::access(path.c_str(), X_OK) == 0) return path;
+  }
+  fail(
+      ErrorCode::library_missing, "", operation,
+      fmt::format("the program {} isn't beside the plugins\ninstall anyplace whole\nsee docs/kernels.md", helper_name));
+}
+
+CompileResult compile_in_helper(const CompileJob& job, const HelperLimits& limits, const std::string& compiler) {
+  const WorkFolder folder;
+  folder.write("request", to_records(job));
+  HelperProcess helper({helper_path(), folder.path(), std::to_string(limits.memory_bytes), std::to_string(::getpid())});
+  if (!helper.wait(Deadline(to_timeout_ns(limits.timeout)))) {
+    fail(ErrorCode::timeout, "", operation,
+         fmt::format("the compiler {} didn't end within {} s\nCompileOptions::timeout says how long to wait", compiler,
+                     std::chrono::duration<double>(limits.timeout).count()));
+  }
+  if (const std::optional<std::string> records = read_whole_file(folder / "result", result_limit)) {
+    if (std::optional<CompileResult> result = result_of(*records)) return std::move(*result);
+  }
+  fail(ErrorCode::backend_failed, "", operation, fmt::format("{} ended without a result", helper_name));
+}
+
+CompileResult compile_here(const CompileJob& job, const anyplace_compiler_table& table) {
+  const WorkFolder folder;
+  const CallbackScope scope;  // the plugin may not call anyplace
+  take_message();
+  CompileResult result = call_compiler(table, job, folder / "headers", folder / "compiler");
+  const Message message = take_message();
+  result.message = message.text + (message.vendor_name.empty() ? "" : " (" + message.vendor_name + ")");
+  return result;
+}
+
+}  // namespace anyplace::detail

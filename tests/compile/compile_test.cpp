@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels from a string on cpu_sim, and images for the devices that this machine lacks.
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "compile/support.h"
+
+namespace compile_test {
+
+const std::vector<float> doubled{2, 4, 6};
+
+TEST_CASE("A kernel of a string runs") {
+  const OwnCache cache;
+  const Device device("cpu_sim:0");
+  CHECK(run(device, Module::compile(device, doubles_it), "twice") == doubled);
+}
+
+TEST_CASE("A string that could be a file of anyplace_add_kernels is compiled as it is") {
+  const OwnCache cache;
+  const Device device("cpu_sim:0");
+  const std::string source =
+      std::string("#include <anyplace/device_code.h>\n") + doubles_it + "ANYPLACE_EXPORT_KERNELS(twice);\n";
+  CHECK(run(device, Module::compile(device, source), "twice") == doubled);
+}
+
+TEST_CASE("Kernels in a block of C linkage, of a macro and with launch bounds are found") {
+  const OwnCache cache;
+  const Device device("cpu_sim:0");
+  const char* const source =
+      "extern \"C\" {\n"
+      "__global__ void first(float* data, unsigned count) { if (threadIdx.x < count) data[threadIdx.x] *= 2; }\n"
+      "}\n"
+      "extern \"C\" __global__ void __launch_bounds__(64) second(float* data, unsigned count) {\n"
+      "  // __global__ void nothing(int) is a comment, and \"__global__ void text(int)\" is text\n"
+      "  const char* text = R\"x(extern \"C\" __global__ void raw(int))x\";\n"
+      "  if (threadIdx.x < count && text != nullptr) data[threadIdx.x] *= 2;\n"
+      "}\n"
+      "#define KERNEL(name) \\\n"
+      "  extern \"C\" __global__ void name(float* data, unsigned count) { if (threadIdx.x < count) data[threadIdx.x] "
+      "*= 2; }\n"
+      "KERNEL(third)\n"
+      "ANYPLACE_EXPORT_KERNELS(third);\n";
+  const Module module = Module::compile(device, source);
+  for (const char* const name : {"first", "second", "third"}) {
+    INFO(name);
+    CHECK(run(device, module, name) == doubled);
+  }
+  for (const char* const name : {"nothing", "text", "raw"}) {
+    INFO(name);
+    CHECK(test::code_of([&] { static_cast<void>(module.kernel(name)); }) == ErrorCode::no_such_kernel);
+  }
+}
+
+TEST_CASE("What the preprocessor leaves out is no kernel, and the caller's lines keep their numbers") {
+  const OwnCache cache;
+  const Device device("cpu_sim:0");
+  const std::string source =
+      "#if 0  // isn't it\n"
+      "extern \"C\" __global__ void nothing(float* data) { *data = 0; }\n"
+      "#else\n"
+      "constexpr int million = 1'000'000;\n"
+      "extern \"C\" __global__ void gr\u00f6\u00dfer(float* data, unsigned count) {  // \u00fc\n"
+      "  if (threadIdx.x < count) data[threadIdx.x] *= million / 500'000;\n"
+      "}\n"
+      "#endif\n";
+  const Module module = Module::compile(device, source);
+  CHECK(run(device, module, "gr\u00f6\u00dfer") == doubled);
+  CHECK(test::code_of([&] { static_cast<void>(module.kernel("nothing")); }) == ErrorCode::no_such_kernel);
+  const auto log_of = [&](const std::string& text) {
+    return test::required_error([&] { static_cast<void>(Module::compile(device, text)); }).vendor_text();
+  };
+  CHECK(log_of(source + "wrong;\n").find("kernels.cu:9:1:") != std::string::npos);
+  CHECK(log_of("int x; extern \"C\" __global__ void f(wrong* y) {}\n").find("kernels.cu:1:") != std::string::npos);
+  const std::string renumbered = "#line 40 \"other.cu\"\nextern \"C\" __global__ void f(int* y) {\n  wrong;\n}\n";
+  CHECK(log_of(renumbered).find("other.cu:41:3:") != std::string::npos);
+}
+
+TEST_CASE("A kernel that is a template is found by its name expression") {
+  const OwnCache cache;
+  const Device device("cpu_sim:0");
+  const char* const source =
+      "template <class T, int factor>\n"
+      "__global__ void scale(T* data, unsigned count) { if (threadIdx.x < count) data[threadIdx.x] *= factor; }\n";
+  const Module module =
+      Module::compile(device, source, {.name_expressions = {"scale<float, 2>", "scale<float, 1 + 1>"}});
+  CHECK(run(device, module, "scale<float, 2>") == doubled);
+  CHECK(run(device, module, "scale<float, 1 + 1>") == doubled);
+  CHECK(test::code_of([&] { static_cast<void>(module.kernel("scale<int, 2>")); }) == ErrorCode::no_such_kernel);
+}
+
+TEST_CASE("Threads of a compiled kernel wait for each other, and share memory") {
+  const OwnCache cache;
+  const Device device("cpu_sim:0");
+  const char* const source =
+      "extern \"C\" __global__ void turn(float* data, unsigned count) {\n"
+      "  __shared__ float all[4];\n"
+      "  all[threadIdx.x] = threadIdx.x < count ? data[threadIdx.x] : 0;\n"
+      "  __syncthreads();\n"
+      "  if (threadIdx.x < count) data[threadIdx.x] = all[count - 1 - threadIdx.x];\n"
+      "}\n";
+  CHECK(run(device, Module::compile(device, source), "turn") == std::vector<float>{3, 2, 1});
+}
+
+TEST_CASE("Definitions and folders of headers reach the compiler") {
+  const OwnCache cache;
+  const test::TempDir folder;
+  std::ofstream(folder.file("factor.h")) << "constexpr float factor = FACTOR;\n";
+  const Device device("cpu_sim:0");
+  const char* const source =
+      "#include \"factor.h\"\n"
+      "extern \"C\" __global__ void scale(float* data, unsigned count) {\n"
+      "  if (threadIdx.x < count) data[threadIdx.x] *= factor;\n"
+      "}\n";
+  const CompileOptions options{.defines = {"FACTOR=2"}, .includes = {folder.path().string()}};
+  CHECK(run(device, Module::compile(device, source, options), "scale") == doubled);
+}
+
+TEST_CASE("An image is made for each target, by the compilers that are there") {
+  const OwnCache cache;
+  const char* const source =
+      "template <class T> __global__ void scale(T* data, T by) { data[threadIdx.x] *= by; }\n"
+      "extern \"C\" __global__ void add(float* sum, float x) { atomicAdd(sum, sqrtf(x)); }\n";
+  const struct {
+    const char *target, *format, *compiler;
+  } wanted[] = {{"cpu_sim", "shared_object", "host"},
+                {"sm_80", "ptx", "nvrtc"},
+                {"sm_80", "ptx", "clang"},
+                {"gfx90a", "hsaco", "hiprtc"},
+                {"gfx90a", "hsaco", "clang"}};
+  const std::vector<Compiler> there = compilers();
+  for (const auto& one : wanted) {
+    const auto found =
+        std::find_if(there.begin(), there.end(), [&](const Compiler& c) { return c.name == one.compiler; });
+    REQUIRE(found != there.end());
+    INFO(one.compiler << " for " << one.target << ": " << found->reason);
+    if (!found->usable) {
+      CHECK(!found->reason.empty());
+      continue;
+    }
+    const std::string targets[] = {one.target};
+    const CompiledKernels made =
+        compile(source, targets, {.name_expressions = {"scale<float>"}, .compiler = one.compiler});
+    REQUIRE(made.images().images().size() == 1);
+    const KernelImage& image = made.images().images()[0];
+    CHECK(image.format == one.format);
+    CHECK(image.size > 0);
+    REQUIRE(image.aliases.size() == 1);
+    CHECK(image.aliases[0].name == "scale<float>");
+    CHECK(made.compilers() == std::vector<std::string>{one.compiler});
+  }
+}
+
+TEST_CASE("Every compiler's plugin is listed, with what it works with or why it can't be used") {
+  std::vector<std::string> names;
+  for (const Compiler& one : compilers()) {
+    INFO(one.name);
+    names.push_back(one.name);
+    CHECK(!one.plugin.empty());
+    CHECK(!one.formats.empty());
+    CHECK(one.usable == one.reason.empty());
+    CHECK(one.usable == !one.library.empty());
+  }
+  for (const char* const name : {"clang", "hiprtc", "host", "nvrtc"}) {
+    CHECK(std::find(names.begin(), names.end(), name) != names.end());
+  }
+}
+
+}  // namespace compile_test

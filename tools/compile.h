@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// `anyplace compile`: makes images of a file with kernels, for anyplace_add_kernels and KernelImages, or to see whether
+// it compiles.
+#pragma once
+
+#include <anyplace/compile.h>
+
+#include <string>
+#include <vector>
+
+#include "command_line.h"
+#include "commands.h"
+
+namespace anyplace::tool {
+
+class CompileCommand {
+ public:
+  /// Adds the subcommand to `app`.
+  explicit CompileCommand(CLI::App& app);
+  CompileCommand(const CompileCommand&) = delete;  // the app writes to this one's members
+  CompileCommand& operator=(const CompileCommand&) = delete;
+
+  bool chosen() const;
+  /// Compiles for all targets, and then writes the images.
+  Answer run() const;
+
+ private:
+  /// The options for the compilation of a file in the folder. Folders are absolute in it, because a compiler runs in a
+  /// folder of its own.
+  CompileOptions options_in(const std::string& folder) const;
+
+  CLI::App* command_;
+  std::string file_;
+  std::vector<std::string> targets_;
+  std::string output_;  ///< "": the file's name in the current folder
+  std::vector<std::string> includes_;
+  CompileOptions options_;
+  bool not_cached_ = false;
+};
+
+}  // namespace anyplace::tool
