@@ -295,38 +295,43 @@ endfunction()
 # -- Images. Each function appends format@architecture@file to images in its caller, and adds the command that makes the file.
 # They see the arguments and `name`, `folder`, `source`, `flags` of anyplace_add_kernels.
 
-# Sets `result` to an object that Clang makes, with loops for barriers, or to the source, where kernels keep their stacks.
-function(_anyplace_kernels_host_source module result)
-  set(${result} ${folder}/${name}.cpp PARENT_SCOPE)
+# Sets `result` to the object that Clang makes of the source, with loops for barriers; to nothing where kernels keep their stacks.
+# `module` has the definitions and the folders of headers that the project's compiler would be given.
+function(_anyplace_kernels_host_loops module result)
+  set(${result} "" PARENT_SCOPE)
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" configuration)
+  set(project_flags "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${configuration}}")
   get_directory_property(options COMPILE_OPTIONS)
-  if(NOT ANYPLACE_BARRIER_LOOPS OR NOT ANYPLACE_KERNELS_LOOPS_PLUGIN OR "${CMAKE_CXX_FLAGS} ${options}" MATCHES "-fsanitize")
+  if(NOT ANYPLACE_BARRIER_LOOPS OR NOT ANYPLACE_KERNELS_LOOPS_PLUGIN OR "${project_flags} ${options}" MATCHES "-fsanitize")
     return()
   endif()
   set(plugin ${ANYPLACE_KERNELS_LOOPS_PLUGIN})
   if(TARGET ${plugin})
     set(plugin $<TARGET_FILE:${plugin}>)
   endif()
-  # What processor to compile for, Clang is told as the project's compiler is.
-  string(REGEX MATCHALL "-m(arch|tune|cpu|avx|fma|bmi|sse|f16c|popcnt)[^ ]*" machine "${CMAKE_CXX_FLAGS}")
+  # Of the project's own flags, Clang is given what it defines (NDEBUG) and for what processor it compiles.
+  string(REGEX MATCHALL "-[DU][^ ]+|-m(arch|tune|cpu|avx|fma|bmi|sse|f16c|popcnt)[^ ]*" project_flags "${project_flags}")
   set(definitions $<TARGET_PROPERTY:${module},COMPILE_DEFINITIONS>)
+  set(folders $<FILTER:$<TARGET_PROPERTY:${module},INCLUDE_DIRECTORIES>,EXCLUDE,^$>)
   set(object ${folder}/${name}.host.o)
   add_custom_command(OUTPUT ${object}
-    COMMAND ${ANYPLACE_KERNELS_LOOPS_CLANG} -std=c++20 -O3 $<$<CONFIG:RelWithDebInfo>:-g> ${machine} ${clang_plain}
+    COMMAND ${ANYPLACE_KERNELS_LOOPS_CLANG} -std=c++20 -O3 $<$<CONFIG:RelWithDebInfo>:-g> ${project_flags} ${clang_plain}
             -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -fno-math-errno -Wunused-function
-            -fpass-plugin=${plugin} -Rpass-missed=anyplace-loops ${flags} "$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},;-D>>"
+            -DANYPLACE_BARRIER_LOOPS=1 -fpass-plugin=${plugin} -Rpass-missed=anyplace-loops
+            "$<$<BOOL:${folders}>:-I$<JOIN:${folders},;-I>>" "$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},;-D>>"
             -MD -MT ${object} -MF ${object}.d -c -o ${object} ${folder}/${name}.cpp
     DEPENDS ${folder}/${name}.cpp ${ANYPLACE_KERNELS_LOOPS_PLUGIN} DEPFILE ${object}.d VERBATIM COMMAND_EXPAND_LISTS)
   set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
-  set(${result} ${object} ${ANYPLACE_KERNELS_DIR}/host_loops.cpp PARENT_SCOPE)
+  set(${result} ${object} PARENT_SCOPE)
 endfunction()
 
 function(_anyplace_kernels_host)
   set(module anyplace_kernels_${name})
-  _anyplace_kernels_host_source(${module} source)
-  add_library(${module} MODULE ${source} ${ANYPLACE_KERNELS_DIR}/host_threads.cpp)
-  if(source MATCHES "host_loops")
-    target_compile_definitions(${module} PRIVATE ANYPLACE_BARRIER_LOOPS=1)
+  _anyplace_kernels_host_loops(${module} kernels)
+  if(NOT kernels)
+    set(kernels ${folder}/${name}.cpp)
   endif()
+  add_library(${module} MODULE ${kernels} ${ANYPLACE_KERNELS_DIR}/host_threads.cpp)
   set_target_properties(${module} PROPERTIES PREFIX "" OUTPUT_NAME ${name} SUFFIX .so
     LIBRARY_OUTPUT_DIRECTORY ${folder} CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
     POSITION_INDEPENDENT_CODE ON EXCLUDE_FROM_ALL ON)

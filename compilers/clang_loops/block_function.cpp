@@ -133,7 +133,7 @@ void BlockFunction::make_variables() {
     local->setAlignment(std::max(Align(cache_line), variable->getAlign().valueOrOne()));
     shared_.push_back(local);
   }
-  may_part_ = any_of(regions_.list(), [](const Region& region) { return !region.threads_agree; });
+  may_part_ = regions_.threads_may_part();
   Type* const number = builder_.getInt32Ty();
   next_ = builder_.CreateAlloca(number, nullptr, "next");
   all_bits_ = builder_.CreateAlloca(number, nullptr, "all");

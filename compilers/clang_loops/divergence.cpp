@@ -31,11 +31,10 @@ void Divergence::add(Value* value) {
 
 void Divergence::propagate() {
   while (!work_.empty()) {
-    for (User* user : work_.pop_back_val()->users()) {
-      auto* const i = cast<Instruction>(user);
-      if (i->isTerminator() && i->getNumSuccessors() > 1 && !differs(i)) mark_joins(i->getParent());
-      mark(i);
-    }
+    Value* const value = work_.pop_back_val();
+    auto* const branch = dyn_cast<Instruction>(value);  // an invoke is one, too: it returns or throws
+    if (branch != nullptr && branch->isTerminator() && branch->getNumSuccessors() > 1) mark_joins(branch->getParent());
+    for (User* user : value->users()) mark(user);
   }
 }
 

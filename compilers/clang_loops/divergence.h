@@ -32,7 +32,7 @@ class Divergence {
   llvm::DominatorTree dominators_;
   llvm::LoopInfo loops_;
   llvm::DenseSet<const llvm::Value*> differs_;
-  llvm::SmallVector<llvm::Value*> work_;  // values whose users haven't been looked at
+  llvm::SmallVector<llvm::Value*> work_;  // values that differ, of which nothing has been concluded yet
 };
 
 }  // namespace anyplace::clang_loops

@@ -126,6 +126,8 @@ void LiveAcross::share_slots() {
 bool LiveAcross::can_share(const Slot& to, const Slot& from) const {
   if (to.is_local_variable || from.is_local_variable || to.uniform != from.uniform || to.type != from.type)
     return false;
+  // Where threads part, some may need the one value and some the other, and a uniform slot has room for one.
+  if (to.uniform && regions_.threads_may_part()) return false;
   const bool merges = any_of(to.values, [&](Instruction* value) {
     auto* const phi = dyn_cast<PHINode>(value);
     return phi != nullptr &&

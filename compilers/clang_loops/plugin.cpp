@@ -5,6 +5,7 @@
 // became loops, -Rpass-missed=anyplace-loops which keep their stacks, and why.
 #include <llvm/Analysis/OptimizationRemarkEmitter.h>
 #include <llvm/Demangle/Demangle.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -45,6 +46,10 @@ class LoopsPass : public PassInfoMixin<LoopsPass> {
       if (auto* call = dyn_cast<CallBase>(user)) calls.push_back(call);
     }
     for (CallBase* call : calls) replace(*call, analyses);
+    bool broken_lines = false;  // Clang leaves out debug information that isn't valid
+    if (verifyModule(module, &errs(), &broken_lines)) {
+      report_fatal_error("anyplace: the loops of a kernel aren't valid; ANYPLACE_BARRIER_LOOPS=OFF keeps stacks");
+    }
     return PreservedAnalyses::none();
   }
 
@@ -87,18 +92,25 @@ class LoopsPass : public PassInfoMixin<LoopsPass> {
     const ThreadFunction thread = make_thread_function(run_thread, analyses);
     refusal = thread.refusal;
     if (thread.function == nullptr) return nullptr;
-    Function* block = nullptr;
-    Regions regions(*thread.function);
-    const size_t instructions = thread.function->getInstructionCount();
-    if (regions.list().size() > most_regions || instructions * regions.list().size() > most_instructions) {
-      refusal = "it is too large";
-    } else {
-      const LiveAcross live(regions);
-      block = make_block_function(thread, regions, live);
-      if (verifyFunction(*block, &errs())) report_fatal_error("anyplace: the loops of a kernel aren't valid");
-    }
+    Function* const block = make_loops(thread);
+    if (block == nullptr) refusal = "it is too large";
     thread.function->eraseFromParent();
     return block;
+  }
+
+  /// Null for a kernel that would become too large. Finding the regions takes time, too, so it is known before that there
+  /// are more of them than barriers.
+  static Function* make_loops(const ThreadFunction& thread) {
+    const auto is_large = [&](size_t regions) {
+      return regions > most_regions || thread.function->getInstructionCount() * regions > most_instructions;
+    };
+    if (is_large(1 + count_if(instructions(*thread.function), [](Instruction& i) { return is_barrier(&i); }))) {
+      return nullptr;
+    }
+    Regions regions(*thread.function);
+    if (is_large(regions.list().size())) return nullptr;
+    const LiveAcross live(regions);
+    return make_block_function(thread, regions, live);
   }
 
   static void remark(const CallBase& call, const Function& run_thread, const std::string& refusal) {

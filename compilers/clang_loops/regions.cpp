@@ -50,6 +50,10 @@ Regions::Regions(Function& thread) : thread_(thread) {
   }
 }
 
+bool Regions::threads_may_part() const {
+  return any_of(list_, [](const Region& region) { return !region.threads_agree; });
+}
+
 bool Regions::is_entry(BasicBlock* block) const { return block != entries_[0] && is_contained(entries_, block); }
 
 unsigned Regions::number(BasicBlock* entry) const {
@@ -79,27 +83,26 @@ void Regions::find() {
 void Regions::mark_values_of_different_rounds() {
   for (bool again = true; again;) {
     again = false;
-    for (const Region& region : list_) {
-      for (BasicBlock* branch : region.blocks) {
-        if (succ_size(branch) < 2 || !divergence_->branch_differs(branch)) continue;
-        for (BasicBlock* block : region.blocks) {
-          if (block->phis().empty() || !reaches(branch, block) || !reaches_barrier(branch, block)) continue;
-          for (PHINode& phi : block->phis()) {
-            if (divergence_->differs(&phi)) continue;
-            divergence_->add(&phi);
-            again = true;
-          }
-        }
-      }
+    for (BasicBlock& block : thread_) {
+      if (succ_size(&block) > 1 && divergence_->branch_differs(&block)) again |= mark_values_behind(&block);
     }
   }
 }
 
-/// Whether `to` is reached behind `from` without meeting a barrier.
-bool Regions::reaches(BasicBlock* from, BasicBlock* to) const {
-  return any_way(from, [&](BasicBlock* block) {
-    return is_entry(block) ? Step::stop : block == to ? Step::found : Step::on;
+/// Marks what is merged where some threads pass behind `branch` before they meet a barrier, and others don't. Returns
+/// whether that was news.
+bool Regions::mark_values_behind(BasicBlock* branch) {
+  bool marked = false;
+  any_way(branch, [&](BasicBlock* block) {
+    if (is_entry(block)) return Step::stop;
+    const bool merges = any_of(block->phis(), [&](PHINode& phi) { return !divergence_->differs(&phi); });
+    if (merges && reaches_barrier(branch, block)) {
+      for (PHINode& phi : block->phis()) divergence_->add(&phi);
+      marked = true;
+    }
+    return Step::on;
   });
+  return marked;
 }
 
 /// Whether a barrier is met behind `from` without coming through `without`.
@@ -129,18 +132,19 @@ Region Regions::region_from(BasicBlock* entry) const {
   return region;
 }
 
-/// Whether the branch at the end of `branch` decides what follows the region: its ways don't meet before.
+/// Whether the branch at the end of `branch` decides what follows the region: its ways don't meet before. A way that
+/// ends within the region, because the thread throws or aborts, ends the block, so it decides nothing.
 bool Regions::decides(const Region& region, BasicBlock* branch) const {
   if (region.next.size() < 2) return false;
   return all_of(region.blocks,
-                [&](BasicBlock* join) { return join == branch || leaves_without(region, branch, join); });
+                [&](BasicBlock* join) { return join == branch || leaves_without(branch, join); });
 }
 
-/// Whether the region can be left from `from` without coming through `without`.
-bool Regions::leaves_without(const Region& region, BasicBlock* from, BasicBlock* without) const {
+/// Whether a region can be left from `from` without coming through `without`.
+bool Regions::leaves_without(BasicBlock* from, BasicBlock* without) const {
   return any_way(from, [&](BasicBlock* block) {
     if (block == without) return Step::stop;
-    return is_entry(block) || succ_empty(block) || region.blocks.count(block) == 0 ? Step::found : Step::on;
+    return is_entry(block) || isa<ReturnInst>(block->getTerminator()) ? Step::found : Step::on;
   });
 }
 

@@ -38,6 +38,8 @@ class Regions {
   const Divergence& divergence() const { return *divergence_; }
   /// Whether anything lives across regions: there is more than one.
   bool parted() const { return list_.size() > 1; }
+  /// Whether threads that begin a region together may go on with different ones.
+  bool threads_may_part() const;
   /// Whether `block` begins a region that follows another.
   bool is_entry(llvm::BasicBlock* block) const;
   unsigned number(llvm::BasicBlock* entry) const;
@@ -50,9 +52,9 @@ class Regions {
   Region region_from(llvm::BasicBlock* entry) const;
   bool decides(const Region& region, llvm::BasicBlock* branch) const;
   void mark_values_of_different_rounds();
-  bool reaches(llvm::BasicBlock* from, llvm::BasicBlock* to) const;
+  bool mark_values_behind(llvm::BasicBlock* branch);
   bool reaches_barrier(llvm::BasicBlock* from, llvm::BasicBlock* without) const;
-  bool leaves_without(const Region& region, llvm::BasicBlock* from, llvm::BasicBlock* without) const;
+  bool leaves_without(llvm::BasicBlock* from, llvm::BasicBlock* without) const;
 
   llvm::Function& thread_;
   llvm::SmallVector<llvm::BasicBlock*> entries_;  // by number

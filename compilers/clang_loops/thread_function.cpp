@@ -28,6 +28,8 @@ namespace {
 constexpr uint64_t most_shared_bytes = 256 << 10;
 constexpr int most_inlined_calls = 2000;
 constexpr unsigned small_function = 300;  // instructions
+constexpr uint64_t most_alignment = 64;   // of what a thread keeps across barriers, in bytes
+constexpr uint64_t most_input_bytes = 4096;
 
 /// `__shared__` variables are thread_local on the host, and have no value to begin with.
 bool is_shared_variable(const GlobalVariable& variable) {
@@ -56,6 +58,12 @@ SmallPtrSet<const Value*, 32> users_of_the_block(Module& module) {
 
 // -- Inlining.
 
+/// Whether both are compiled for the same processor. A function for another one must stay apart.
+bool same_processor(const Function& a, const Function& b) {
+  return all_of(ArrayRef<StringRef>{"target-cpu", "target-features"},
+                [&](StringRef name) { return a.getFnAttribute(name) == b.getFnAttribute(name); });
+}
+
 /// Inlines all calls of `users`, and of small functions. Returns what can't be inlined and would have to be.
 class Inliner {
  public:
@@ -71,10 +79,13 @@ class Inliner {
       Function* const callee = call->getCalledFunction();
       if (callee == nullptr || callee->isDeclaration() || callee->isInterposable()) continue;
       const bool needed = users_.count(callee) != 0;
-      if (!needed && (callee->getInstructionCount() > small_function || left < most_inlined_calls / 10)) continue;
+      if (!needed && !is_worth_it(*callee, left)) continue;
       InlineFunctionInfo info;
-      if (--left == 0 || !InlineFunction(*call, info).isSuccess()) {
-        if (needed) return "a recursive or very large function uses the thread's position, shared memory or barriers";
+      if (!same_processor(function, *callee) || --left == 0 || !InlineFunction(*call, info).isSuccess()) {
+        if (needed) {
+          return "a function that is recursive, very large or for another processor uses the thread's position, shared "
+                 "memory or barriers";
+        }
         continue;
       }
       append_range(work, info.InlinedCallSites);
@@ -83,6 +94,12 @@ class Inliner {
   }
 
  private:
+  /// Whether a function that needn't be inlined is: a call in a loop keeps it from being vectorised.
+  static bool is_worth_it(const Function& callee, int left) {
+    return callee.getInstructionCount() <= small_function && left > most_inlined_calls / 10 &&
+           !callee.hasFnAttribute(Attribute::NoInline);
+  }
+
   const SmallPtrSet<const Value*, 32>& users_;
 };
 
@@ -92,14 +109,27 @@ bool leads_to_user(const Constant* constant, const SmallPtrSet<const Value*, 32>
   return (isa<Function>(base) || isa<GlobalVariable>(base)) && users.count(base) != 0;
 }
 
+/// Whether `constant` is the mark that a thread_local variable has been constructed. It is no shared memory, but it looks
+/// like some.
+bool is_mark_of_constructor(const Constant* constant) {
+  const auto* const variable = dyn_cast<GlobalVariable>(getUnderlyingObject(constant));
+  return variable != nullptr && variable->isThreadLocal() && variable->getName().take_front(4) == "_ZGV";
+}
+
 /// Why the inlined kernel can't be cut; empty if it can. What is called by an address could meet a barrier.
 std::string refusal_of(Function& function, const SmallPtrSet<const Value*, 32>& users) {
   bool barriers = false;
   bool unbounded = false;
+  bool aligned = false;
   for (Instruction& i : instructions(function)) {
     barriers |= is_barrier(&i);
-    if (auto* local = dyn_cast<AllocaInst>(&i)) unbounded |= !local->isStaticAlloca();
+    if (auto* local = dyn_cast<AllocaInst>(&i)) {
+      unbounded |= !local->isStaticAlloca();
+      aligned |= local->getAlign().value() > most_alignment;
+    }
     auto* const call = dyn_cast<CallBase>(&i);
+    const bool jumps = isa<IndirectBrInst>(i) || isa<CallBrInst>(i);
+    if (jumps || (call != nullptr && call->hasFnAttr(Attribute::ReturnsTwice))) return "it jumps to addresses";
     if (call != nullptr && call->isIndirectCall() && !call->isInlineAsm()) return "it calls a function by its address";
     if (call != nullptr && call->getCalledFunction() != nullptr && users.count(call->getCalledFunction()) != 0) {
       return "it calls a function that can't be inlined";
@@ -108,9 +138,11 @@ std::string refusal_of(Function& function, const SmallPtrSet<const Value*, 32>& 
       const auto* constant = dyn_cast<Constant>(operand.get());
       if (constant == nullptr || (call != nullptr && call->isCallee(&operand))) continue;
       if (leads_to_user(constant, users)) return "it takes the address of a function that uses the block";
+      if (is_mark_of_constructor(constant)) return "it has shared memory with a constructor";
     }
   }
   if (barriers && unbounded) return "it has barriers and local memory of a size that isn't constant";
+  if (barriers && aligned) return "it has barriers and local memory that is aligned to more than 64 bytes";
   return {};
 }
 
@@ -203,7 +235,8 @@ void simplify(Function& thread, FunctionAnalysisManager& analyses) {
   analyses.clear(thread, thread.getName());
 }
 
-/// Loads from memory that no thread writes become arguments behind those that are there.
+/// Loads from memory that no thread writes become arguments behind those that are there. A load from beyond the largest
+/// parameters, as of an element that a table doesn't have, stays where it is: no thread may ever come to it.
 Function* take_inputs(Function& thread, SmallVector<Input>& inputs) {
   const DataLayout& layout = thread.getParent()->getDataLayout();
   SmallVector<std::pair<LoadInst*, size_t>> loads;
@@ -213,7 +246,7 @@ Function* take_inputs(Function& thread, SmallVector<Input>& inputs) {
     APInt offset(layout.getIndexTypeSizeInBits(load->getPointerOperand()->getType()), 0);
     auto* const base = load->getPointerOperand()->stripAndAccumulateConstantOffsets(layout, offset, true);
     for (unsigned from : {state_address, values_address}) {
-      if (base != thread.getArg(from)) continue;
+      if (base != thread.getArg(from) || offset.uge(most_input_bytes)) continue;
       const Input input{from, offset.getZExtValue(), load->getType()};
       const auto* same = find_if(inputs, [&](const Input& other) {
         return other.base == input.base && other.offset == input.offset && other.type == input.type;

@@ -5,9 +5,8 @@
 //
 // As long as none meets a barrier, that is a plain loop. A thread that meets one stays there, on its stack, and the
 // loop goes on upon another stack; when all that haven't ended have arrived, they go on in turn. host_threads.cpp does
-// that; anyplace_add_kernels links it with every module. Where compilers/clang_loops is at hand
-// (ANYPLACE_BARRIER_LOOPS), it makes loops of most kernels instead (docs/barriers.md), and this is what the others
-// have.
+// that; it is linked with every module. Where compilers/clang_loops is at hand (ANYPLACE_BARRIER_LOOPS), it makes loops
+// of most kernels instead (docs/barriers.md), and this is what the others have.
 //
 // A thread of the host runs one block at a time, so the block's state is thread_local.
 #pragma once
@@ -53,6 +52,11 @@ __attribute__((visibility("hidden"))) void finish_parted_block() noexcept;
 /// Orders the memory operations before it before those behind it.
 __attribute__((visibility("hidden"))) void fence() noexcept;
 
+/// Memory for what threads that run as loops keep across barriers, aligned to 64 bytes; a block asks once. Throws
+/// std::bad_alloc.
+extern "C" __attribute__((visibility("hidden"))) void* anyplace_loops_scratch(size_t bytes);
+extern constinit thread_local void* loops_scratch __attribute__((visibility("hidden")));  ///< null, or what to free
+
 #if defined(ANYPLACE_BARRIER_LOOPS)
 // compilers/clang_loops compiles the kernel: where it can, it makes loops over the block's threads, without stacks. It
 // knows BlockState by these offsets.
@@ -61,9 +65,6 @@ static_assert(offsetof(BlockState, thread) == 0 && offsetof(BlockState, block_si
 /// Runs the block that block_state describes, and returns true; or false, if this kernel needs stacks. The compiler
 /// puts the loops that it made of `run_thread`, which is one thread, in the place of each call, so nothing defines it.
 extern "C" bool anyplace_run_as_loops(void (*run_thread)(const void* values), const void* values);
-/// Memory for what threads keep across barriers, aligned to 64 bytes; a block asks once. Throws std::bad_alloc.
-extern "C" __attribute__((visibility("hidden"))) void* anyplace_loops_scratch(size_t bytes);
-extern constinit thread_local void* loops_scratch __attribute__((visibility("hidden")));  ///< null, or what to free
 
 struct LoopsScratchGuard {
   LoopsScratchGuard() = default;
