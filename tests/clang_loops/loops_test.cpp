@@ -69,8 +69,9 @@ TEST_CASE("Odd kernels write the same as loops as on stacks") {
   const Comparison comparison;
   for (const char* kernel :
        {"local_array", "in_function", "scan", "nested_loops", "leave_together", "leave_in_rounds",
-        "meet_in_different_rounds", "common_branch_apart", "switch_of_barriers", "dynamic_and_atomic", "swapped",
-        "three_dimensions", "wrapping_conditions", "guarded_loop"}) {
+        "meet_in_different_rounds", "common_branch_apart", "common_values_apart", "catches", "asserts",
+        "switch_of_barriers", "dynamic_and_atomic", "swapped", "three_dimensions", "wrapping_conditions",
+        "guarded_loop"}) {
     comparison.check(kernel);
   }
 }
@@ -82,7 +83,7 @@ TEST_CASE("A parameter that is indexed by data is the same for each thread") {
 
 TEST_CASE("Kernels that can't become loops keep their stacks") {
   const Comparison comparison;
-  for (const char* kernel : {"by_address", "recursive"}) comparison.check(kernel);
+  for (const char* kernel : {"by_address", "recursive", "constructed", "aligned"}) comparison.check(kernel);
 }
 
 TEST_CASE("Random kernels write the same as loops as on stacks") {

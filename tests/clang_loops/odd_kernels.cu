@@ -194,6 +194,61 @@ ODD_KERNEL(common_branch_apart) {
   to[i] = sum;
 }
 
+/// Threads part, and some need a value that all have in common, the others what was merged of it.
+ODD_KERNEL(common_values_apart) {
+  __shared__ unsigned sums[2];
+  ODD_THREAD;
+  if (t == 0) sums[0] = sums[1] = 0;
+  __syncthreads();
+  const unsigned common = count * 3 + blockIdx.x;
+  if (t % 2 == 1) {
+    __syncthreads();
+    to[i] = common + sums[0];
+    return;
+  }
+  unsigned merged = common;
+  if (blockIdx.x == 1) {
+    atomicAdd(&sums[1], 1u);
+    merged = gridDim.x;
+  }
+  __syncthreads();
+  to[i] = merged + sums[0];
+}
+
+__attribute__((noinline)) inline void throw_odd(unsigned value) {
+  if (value % 2 == 1) throw value;
+}
+/// What is merged behind a call that throws for some threads, with nothing but the call to part them.
+ODD_KERNEL(catches) {
+  __shared__ unsigned own[1024];
+  ODD_THREAD;
+  unsigned sum = 1;
+  try {
+    throw_odd(from[i % count]);
+  } catch (unsigned) {
+    sum = 2;
+  }
+  own[t] = sum;
+  __syncthreads();
+  to[i] = sum * 10 + own[(t + 1) % n];
+}
+
+/// A thread that aborts decides nothing; none does.
+ODD_KERNEL(asserts) {
+  __shared__ unsigned own[1024];
+  ODD_THREAD;
+  own[t] = from[i % count];
+  for (unsigned distance = 1; distance < n; distance *= 2) {
+    if (own[t] == 0xffffffffu) __builtin_trap();
+    __syncthreads();
+    const unsigned value = own[(t + distance) % n];
+    __syncthreads();
+    own[t] = own[t] * 3 + value % 5;
+    own[t] &= 0xffffu;
+  }
+  to[i] = own[t];
+}
+
 /// Dynamic shared memory and atomic operations.
 ODD_KERNEL(dynamic_and_atomic) {
   ANYPLACE_DYNAMIC_SHARED(unsigned, own);
@@ -283,5 +338,5 @@ extern "C" __global__ void throws(unsigned* to, unsigned at) {
 }
 
 ANYPLACE_EXPORT_KERNELS(local_array, in_function, scan, nested_loops, leave_together, leave_in_rounds, switch_of_barriers,
-                        meet_in_different_rounds, common_branch_apart,
+                        meet_in_different_rounds, common_branch_apart, common_values_apart, catches, asserts,
                         dynamic_and_atomic, swapped, three_dimensions, wrapping_conditions, guarded_loop, table_by_value, throws);
