@@ -108,6 +108,7 @@ void BlockFunction::create() {
   builder_.SetCurrentDebugLocation(debug_location_of(*made_));
 }
 
+/// Loads what is the same for all threads once for the block, and its size.
 void BlockFunction::load_inputs() {
   Value* const bases[] = {made_->getArg(0), made_->getArg(1)};
   for (const Input& input : given_.inputs) {
@@ -127,6 +128,7 @@ void BlockFunction::load_inputs() {
   }
 }
 
+/// Makes room for shared memory, which is a variable of the block here, for slots, and for what threads go on with.
 void BlockFunction::make_variables() {
   for (GlobalVariable* variable : given_.shared) {
     AllocaInst* const local = builder_.CreateAlloca(variable->getValueType(), nullptr, variable->getName());
@@ -220,6 +222,7 @@ MDNode* BlockFunction::mark_parallel(Function& region) const {
   return group;
 }
 
+/// Adds the region's loops over all threads, and what comes behind them.
 void BlockFunction::run_together(unsigned number) {
   const Region& region = regions_.list()[number];
   continue_in(starts_[number]);
@@ -259,6 +262,7 @@ void BlockFunction::call_in_loop(const ThreadLoop& loop, Function* function, con
   loop.back->setMetadata(LLVMContext::MD_loop, metadata);
 }
 
+/// What the region wrote into uniform slots is what the next one reads. Every thread that wrote has written the same.
 void BlockFunction::publish_uniform_values(const Region& region) {
   for (size_t i = 0; i < places_.size(); ++i) {
     const Slot& slot = live_.slots()[i];
@@ -268,6 +272,7 @@ void BlockFunction::publish_uniform_values(const Region& region) {
   }
 }
 
+/// Goes on with the region that all threads name; apart, if they name different ones.
 void BlockFunction::go_on(const Region& region) {
   const auto start_of = [&](unsigned next) { return next == end_of_kernel ? end_ : starts_[next]; };
   if (region.next.empty()) {
@@ -295,6 +300,7 @@ void BlockFunction::go_on(const Region& region) {
 
 // -- Threads apart.
 
+/// Until all threads have ended. What each goes on with is in next_of_each_.
 void BlockFunction::run_apart() {
   continue_in(apart_);
   spread_uniform_values();
@@ -312,6 +318,7 @@ void BlockFunction::run_apart() {
   builder_.CreateCondBr(builder_.CreateICmpNE(load_number(some), builder_.getInt32(0)), round, end_);
 }
 
+/// Gives each thread an element of its own for what had one variable while all were together.
 void BlockFunction::spread_uniform_values() {
   const Rows rows = add_rows(*made_, apart_, size_);
   const ThreadLoop loop = add_row_loop(rows, rows.body, rows.latch, {builder_.getInt32(0), size_[0]}, false);
@@ -356,6 +363,8 @@ void BlockFunction::run_own_regions(const Rows& rows, AllocaInst* some, bool up_
   }
 }
 
+/// Regions that run together are inlined into their loops; else nothing would be vectorised. Those that run apart are
+/// called.
 void BlockFunction::inline_regions() {
   for (CallInst* call : calls_) {
     InlineFunctionInfo info;

@@ -98,8 +98,8 @@ class LoopsPass : public PassInfoMixin<LoopsPass> {
     return block;
   }
 
-  /// Null for a kernel that would become too large. Finding the regions takes time, too, so it is known before that there
-  /// are more of them than barriers.
+  /// Null for a kernel that would become too large. Finding the regions takes time, too, so it is known before that
+  /// there are more of them than barriers.
   static Function* make_loops(const ThreadFunction& thread) {
     const auto is_large = [&](size_t regions) {
       return regions > most_regions || thread.function->getInstructionCount() * regions > most_instructions;

@@ -136,8 +136,7 @@ Region Regions::region_from(BasicBlock* entry) const {
 /// ends within the region, because the thread throws or aborts, ends the block, so it decides nothing.
 bool Regions::decides(const Region& region, BasicBlock* branch) const {
   if (region.next.size() < 2) return false;
-  return all_of(region.blocks,
-                [&](BasicBlock* join) { return join == branch || leaves_without(branch, join); });
+  return all_of(region.blocks, [&](BasicBlock* join) { return join == branch || leaves_without(branch, join); });
 }
 
 /// Whether a region can be left from `from` without coming through `without`.

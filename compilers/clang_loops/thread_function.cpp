@@ -109,8 +109,8 @@ bool leads_to_user(const Constant* constant, const SmallPtrSet<const Value*, 32>
   return (isa<Function>(base) || isa<GlobalVariable>(base)) && users.count(base) != 0;
 }
 
-/// Whether `constant` is the mark that a thread_local variable has been constructed. It is no shared memory, but it looks
-/// like some.
+/// Whether `constant` is the mark that a thread_local variable has been constructed. It is no shared memory, but it
+/// looks like some.
 bool is_mark_of_constructor(const Constant* constant) {
   const auto* const variable = dyn_cast<GlobalVariable>(getUnderlyingObject(constant));
   return variable != nullptr && variable->isThreadLocal() && variable->getName().take_front(4) == "_ZGV";

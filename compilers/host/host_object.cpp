@@ -64,8 +64,8 @@ std::string unit_of(const anyplace_compile_request& request, const anyplace_comp
   return unit;
 }
 
-/// What makes loops of barriers, as anyplace_add_kernels has it; nothing where each thread keeps its stack: for a debugger,
-/// and for sanitizers, which know of the stacks.
+/// What makes loops of barriers, as anyplace_add_kernels has it; nothing where each thread keeps its stack: for a
+/// debugger, and for sanitizers, which know of the stacks.
 std::vector<std::string> loops_words(const anyplace_compile_request& request) {
   const std::string plugin = loops_plugin_for(request.library);
   if (plugin.empty() || has_flag(request, ANYPLACE_COMPILE_DEBUG)) return {};

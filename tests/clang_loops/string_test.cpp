@@ -59,9 +59,8 @@ TEST_CASE("A string becomes loops, and the log says which kernel keeps its stack
 
 TEST_CASE("For a debugger a string keeps its stacks") {
   const std::string targets[] = {"cpu_sim"};
-  const CompiledKernels compiled =
-      compile("extern \"C\" __global__ void waits() { __syncthreads(); }", targets,
-              {.debug = true, .compiler = "host", .cached = false});
+  const CompiledKernels compiled = compile("extern \"C\" __global__ void waits() { __syncthreads(); }", targets,
+                                           {.debug = true, .compiler = "host", .cached = false});
   CHECK(compiled.log().empty());
   const Device device("cpu_sim:0");
   const Module module(device, compiled.images());
