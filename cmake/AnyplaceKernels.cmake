@@ -656,6 +656,8 @@ function(_anyplace_kernels_embed)
     COMMAND ${CMAKE_COMMAND} -DNAME=${name} -DOUT=${embedded} -DBYTE_ORDER=${CMAKE_CXX_BYTE_ORDER} "-DIMAGES=${sorted}"
             -P ${ANYPLACE_KERNELS_DIR}/embed.cmake
     DEPENDS anyplace_kernels_${name} ${files} ${ANYPLACE_KERNELS_DIR}/embed.cmake VERBATIM)
+  # Two sets of images in one target have the same names inside.
+  set_source_files_properties(${embedded} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(${target} PRIVATE ${embedded})
   # For the target's users as well, in this build: a library's kernels may be theirs to load.
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${folder}/include>)
