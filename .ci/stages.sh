@@ -277,6 +277,22 @@ stage_instructions() {
   bench/instructions/count --build build
 }
 
+# Kernels with barriers as loops, which needs LLVM's headers (docs/barriers.md), beside what they write on stacks: the area's tests, the
+# kernels' own, and random kernels that no earlier commit had, under sanitizers, too.
+stage_loops() {
+  local seed passed skipped
+  rm -f build/.bare-root # with what this machine has from here on
+  configure release build
+  cmake --build build --parallel "$jobs" --target anyplace_clang_loops tests/clang_loops/all tests/kernels/all
+  mkdir -p build/loops
+  printf 'subdirs("%s")\n' "$PWD/build/tests/clang_loops" "$PWD/build/tests/kernels" >build/loops/CTestTestfile.cmake
+  run_tests build/loops
+  passed=$tests_passed skipped=$tests_skipped
+  seed=$(git rev-list --count HEAD 2>/dev/null || echo 2)
+  counted tests/clang_loops/compare clang++-14 build/lib/libanyplace_clang_loops_14.so "$seed"
+  tests_passed=$((tests_passed + passed)) tests_skipped=$skipped
+}
+
 # The protocols that rest on the order of memory or on the last look, in all their states.
 stage_models() { counted models/check; }
 

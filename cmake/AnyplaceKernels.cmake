@@ -10,7 +10,8 @@
 # is <target>_kernels unless given.
 #
 # All SOURCES are compiled as one. What comes out:
-#   shared_object   for cpu_sim, by the project's C++ compiler; always
+#   shared_object   for cpu_sim, by the project's C++ compiler; always. By Clang, with barriers as loops (docs/barriers.md), where
+#                   its plugin is at hand, unless ANYPLACE_BARRIER_LOOPS is OFF, the build is Debug, or has a sanitizer
 #   ptx             by nvcc, else by Clang; for the lowest of CUDA_ARCHITECTURES, else the lowest that the compiler has.
 #                   PORTABLE_PTX adds Clang's to nvcc's, for drivers that are too old for nvcc's
 #   cubin           one for each of CUDA_ARCHITECTURES, by nvcc
@@ -29,10 +30,15 @@ cmake_policy(VERSION 3.25) # of the functions, whatever the project's own
 set(ANYPLACE_KERNELS_DIR ${CMAKE_CURRENT_LIST_DIR}/kernels CACHE INTERNAL "")
 if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/../include/anyplace/device_code.h)
   cmake_path(SET _anyplace_kernels_include NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../include")
+  set(_anyplace_kernels_plugins "")
 else()
   get_target_property(_anyplace_kernels_include anyplace::headers INTERFACE_INCLUDE_DIRECTORIES)
+  cmake_path(SET _anyplace_kernels_plugins NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../../anyplace")
 endif()
 set(ANYPLACE_KERNELS_INCLUDE ${_anyplace_kernels_include} CACHE INTERNAL "")
+# The folder where an installed anyplace has the plugin that makes loops of barriers; the tree itself builds it.
+set(ANYPLACE_KERNELS_PLUGINS "${_anyplace_kernels_plugins}" CACHE INTERNAL "")
+option(ANYPLACE_BARRIER_LOOPS "Let Clang make loops of kernels with barriers, for cpu_sim" ON)
 
 # -- Finding compilers, and finding out whether they work.
 
@@ -234,6 +240,52 @@ function(_anyplace_kernels_find_hipcc)
   endif()
 endfunction()
 
+# Sets ANYPLACE_KERNELS_LOOPS_CLANG and its major version, or ANYPLACE_KERNELS_LOOPS_WHY: why kernels of the host keep stacks. Sets
+# ANYPLACE_KERNELS_LOOPS_PLUGIN to the file of an installed plugin for that version, or to nothing.
+function(_anyplace_kernels_find_loops)
+  set(clang ${ANYPLACE_KERNEL_CLANG})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    set(clang ${CMAKE_CXX_COMPILER})
+  endif()
+  set(why "")
+  set(major "")
+  if(NOT ANYPLACE_BARRIER_LOOPS)
+    set(why "ANYPLACE_BARRIER_LOOPS is OFF")
+  elseif(CMAKE_BUILD_TYPE STREQUAL "Debug")
+    set(why "the build is Debug, where each thread has a stack to look at")
+  elseif(ANYPLACE_SANITIZE)
+    set(why "ANYPLACE_SANITIZE is ${ANYPLACE_SANITIZE}")
+  elseif(NOT clang)
+    set(why "there is no Clang (Debian: apt-get install clang-14, or set ANYPLACE_KERNEL_CLANG)")
+  else()
+    _anyplace_kernels_check(CLANG_HOST works reason ${clang} -std=c++20 -O1 -fPIC -x c++ -c)
+    execute_process(COMMAND ${clang} -dumpversion OUTPUT_VARIABLE version ERROR_QUIET)
+    string(REGEX MATCH "^[0-9]+" major "${version}")
+    if(NOT works)
+      set(why "${clang} compiles no kernel for the host: ${reason}")
+    elseif(major LESS 14 OR major GREATER 19)
+      set(why "${clang} is of version ${major}, not 14 to 19")
+    endif()
+  endif()
+  set(plugin "")
+  if(NOT why AND ANYPLACE_KERNELS_PLUGINS)
+    set(plugin ${ANYPLACE_KERNELS_PLUGINS}/libanyplace_clang_loops_${major}.so)
+    if(NOT EXISTS ${plugin})
+      set(plugin "")
+      set(why "anyplace was built without a plugin for ${clang}, Clang ${major}")
+    endif()
+  endif()
+  set(ANYPLACE_KERNELS_LOOPS_CLANG "${clang}" CACHE INTERNAL "")
+  set(ANYPLACE_KERNELS_LOOPS_MAJOR "${major}" CACHE INTERNAL "")
+  set(ANYPLACE_KERNELS_LOOPS_WHY "${why}" CACHE INTERNAL "")
+  set(ANYPLACE_KERNELS_LOOPS_PLUGIN "${plugin}" CACHE INTERNAL "")
+  if(plugin)
+    message(STATUS "kernels: barriers as loops with ${clang}; ANYPLACE_BARRIER_LOOPS=OFF keeps stacks")
+  elseif(ANYPLACE_KERNELS_PLUGINS)
+    message(STATUS "kernels: barriers as loops: left out, ${why}")
+  endif()
+endfunction()
+
 function(_anyplace_kernels_find_compilers)
   get_property(found GLOBAL PROPERTY anyplace_kernels_compilers_found)
   if(found)
@@ -243,15 +295,50 @@ function(_anyplace_kernels_find_compilers)
   _anyplace_kernels_find_nvcc()
   _anyplace_kernels_find_clang()
   _anyplace_kernels_find_hipcc()
+  _anyplace_kernels_find_loops()
   _anyplace_kernels_find_spirv()
 endfunction()
 
 # -- Images. Each function appends format@architecture@file to images in its caller, and adds the command that makes the file.
 # They see the arguments and `name`, `folder`, `source`, `flags` of anyplace_add_kernels.
 
+# Sets `result` to the object that Clang makes of the source, with loops for barriers; to nothing where kernels keep their stacks.
+# `module` has the definitions and the folders of headers that the project's compiler would be given.
+function(_anyplace_kernels_host_loops module result)
+  set(${result} "" PARENT_SCOPE)
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" configuration)
+  set(project_flags "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${configuration}}")
+  get_directory_property(options COMPILE_OPTIONS)
+  if(NOT ANYPLACE_BARRIER_LOOPS OR NOT ANYPLACE_KERNELS_LOOPS_PLUGIN OR "${project_flags} ${options}" MATCHES "-fsanitize")
+    return()
+  endif()
+  set(plugin ${ANYPLACE_KERNELS_LOOPS_PLUGIN})
+  if(TARGET ${plugin})
+    set(plugin $<TARGET_FILE:${plugin}>)
+  endif()
+  # Of the project's own flags, Clang is given what it defines (NDEBUG) and for what processor it compiles.
+  string(REGEX MATCHALL "-[DU][^ ]+|-m(arch|tune|cpu|avx|fma|bmi|sse|f16c|popcnt)[^ ]*" project_flags "${project_flags}")
+  set(definitions $<TARGET_PROPERTY:${module},COMPILE_DEFINITIONS>)
+  set(folders $<FILTER:$<TARGET_PROPERTY:${module},INCLUDE_DIRECTORIES>,EXCLUDE,^$>)
+  set(object ${folder}/${name}.host.o)
+  add_custom_command(OUTPUT ${object}
+    COMMAND ${ANYPLACE_KERNELS_LOOPS_CLANG} -std=c++20 -O3 $<$<CONFIG:RelWithDebInfo>:-g> ${project_flags} ${clang_plain}
+            -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -fno-math-errno -Wunused-function
+            -DANYPLACE_BARRIER_LOOPS=1 -fpass-plugin=${plugin} -Rpass-missed=anyplace-loops
+            "$<$<BOOL:${folders}>:-I$<JOIN:${folders},;-I>>" "$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},;-D>>"
+            -MD -MT ${object} -MF ${object}.d -c -o ${object} ${folder}/${name}.cpp
+    DEPENDS ${folder}/${name}.cpp ${ANYPLACE_KERNELS_LOOPS_PLUGIN} DEPFILE ${object}.d VERBATIM COMMAND_EXPAND_LISTS)
+  set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+  set(${result} ${object} PARENT_SCOPE)
+endfunction()
+
 function(_anyplace_kernels_host)
   set(module anyplace_kernels_${name})
-  add_library(${module} MODULE ${folder}/${name}.cpp ${ANYPLACE_KERNELS_DIR}/host_threads.cpp)
+  _anyplace_kernels_host_loops(${module} kernels)
+  if(NOT kernels)
+    set(kernels ${folder}/${name}.cpp)
+  endif()
+  add_library(${module} MODULE ${kernels} ${ANYPLACE_KERNELS_DIR}/host_threads.cpp)
   set_target_properties(${module} PROPERTIES PREFIX "" OUTPUT_NAME ${name} SUFFIX .so
     LIBRARY_OUTPUT_DIRECTORY ${folder} CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
     POSITION_INDEPENDENT_CODE ON EXCLUDE_FROM_ALL ON)
@@ -569,6 +656,8 @@ function(_anyplace_kernels_embed)
     COMMAND ${CMAKE_COMMAND} -DNAME=${name} -DOUT=${embedded} -DBYTE_ORDER=${CMAKE_CXX_BYTE_ORDER} "-DIMAGES=${sorted}"
             -P ${ANYPLACE_KERNELS_DIR}/embed.cmake
     DEPENDS anyplace_kernels_${name} ${files} ${ANYPLACE_KERNELS_DIR}/embed.cmake VERBATIM)
+  # Two sets of images in one target have the same names inside.
+  set_source_files_properties(${embedded} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(${target} PRIVATE ${embedded})
   # For the target's users as well, in this build: a library's kernels may be theirs to load.
   target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${folder}/include>)

@@ -23,6 +23,7 @@ function(anyplace_print_summary)
     "compilers/clang|compiler clang|anyplace_compiler_clang"
     "compilers/nvrtc|compiler nvrtc|anyplace_compiler_nvrtc"
     "compilers/hiprtc|compiler hiprtc|anyplace_compiler_hiprtc"
+    "compilers/clang_loops|barriers as loops|anyplace_clang_loops"
     "conformance|conformance suite|anyplace_conformance"
     "anyplace command|anyplace command|anyplace_command"
     "examples|examples|hello"

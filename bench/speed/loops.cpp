@@ -108,6 +108,65 @@ class Matrix final : public Loop, private Data<float> {
   }
 };
 
+class Sums final : public Loop, private Data<float> {
+ public:
+  explicit Sums(const std::string& place) : Data(place, "sum_blocks", std::size_t{blocks} * block) {}
+  const char* name() const override { return "block_sums"; }
+
+  void run_kernel() override {
+    stream().launch(kernel(), {blocks, block}, there(), made());
+    stream().synchronize();
+  }
+  void run_plainly() override {
+    for (std::uint32_t i = 0; i < blocks; ++i) {
+      float own[block];
+      std::memcpy(own, &values[std::size_t{i} * block], sizeof(own));
+      for (std::uint32_t half = block / 2; half > 0; half /= 2) {
+        for (std::uint32_t x = 0; x < half; ++x) own[x] += own[x + half];
+      }
+      result[i] = own[0];
+    }
+  }
+  bool agrees() override {
+    run_kernel();
+    run_plainly();
+    const std::vector<float> ours = computed();
+    return std::equal(ours.begin(), ours.begin() + blocks, result.begin());
+  }
+
+ private:
+  static constexpr std::uint32_t blocks = 4096;
+  static constexpr std::uint32_t block = 256;
+};
+
+class Saxpy final : public Loop, private Data<float> {
+ public:
+  explicit Saxpy(const std::string& place) : Data(place, "saxpy", std::size_t{2} * count) {}
+  const char* name() const override { return "saxpy"; }
+
+  void run_kernel() override {
+    stream().launch(kernel(), {count / block, block}, there(), made(), factor, count);
+    stream().synchronize();
+  }
+  void run_plainly() override { add(values.data(), values.data() + count, result.data()); }
+  bool agrees() override {
+    run_kernel();
+    run_plainly();
+    const std::vector<float> ours = computed();
+    return std::equal(ours.begin(), ours.begin() + count, result.begin(),
+                      [](float a, float b) { return std::abs(a - b) <= 1e-6F * std::abs(b); });  // one may be fused
+  }
+
+ private:
+  static constexpr std::uint32_t count = 1U << 20;
+  static constexpr std::uint32_t block = 256;
+  static constexpr float factor = 3;
+
+  static void add(const float* __restrict__ x, const float* __restrict__ y, float* __restrict__ z) {
+    for (std::uint32_t i = 0; i < count; ++i) z[i] = factor * x[i] + y[i];
+  }
+};
+
 using image_pipeline::block_height;
 using image_pipeline::block_width;
 using image_pipeline::halo;
@@ -184,6 +243,8 @@ class Blur final : public Loop, private Data<std::uint8_t> {
 }  // namespace
 
 std::unique_ptr<Loop> make_matrix(const std::string& place) { return std::make_unique<Matrix>(place); }
+std::unique_ptr<Loop> make_sums(const std::string& place) { return std::make_unique<Sums>(place); }
+std::unique_ptr<Loop> make_saxpy(const std::string& place) { return std::make_unique<Saxpy>(place); }
 std::unique_ptr<Loop> make_blur(const std::string& place) { return std::make_unique<Blur>(place); }
 
 }  // namespace bench

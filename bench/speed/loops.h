@@ -26,6 +26,10 @@ class Loop {
 
 /// A product of 512 x 512 matrices, tiled; one thread each.
 std::unique_ptr<Loop> make_matrix(const std::string& place);
+/// The sums of 4,096 blocks of 256 floats, by halves; one thread each.
+std::unique_ptr<Loop> make_sums(const std::string& place);
+/// SAXPY of 2^20 floats, without barriers; one thread each.
+std::unique_ptr<Loop> make_saxpy(const std::string& place);
 /// image_pipeline's blur of 2048 x 2048 pixels; all cores each.
 std::unique_ptr<Loop> make_blur(const std::string& place);
 

@@ -102,12 +102,12 @@ class Measure:
         return figures
 
     def matrix(self):
-        """Of a kernel with barriers, over the loop; one thread each."""
+        """Of kernels, most of them with barriers, over loops; one thread each."""
         times = {}
-        for _, who, _, one in self.cases("matrix", 0.2, ANYPLACE_CPU_SIM_WORKERS="1"):
-            times.setdefault(who, []).append(one["median"])
-        plain = statistics.median(times["loop"])
-        return {"matrix": {"anyplace": [plain / value for value in times["anyplace"]]}}
+        for metric, who, _, one in self.cases("matrix|block_sums|saxpy", 0.2, ANYPLACE_CPU_SIM_WORKERS="1"):
+            times.setdefault(metric, {}).setdefault(who, []).append(one["median"])
+        return {metric: {"anyplace": [statistics.median(of["loop"]) / value for value in of["anyplace"]]}
+                for metric, of in times.items()}
 
     def scale(self):
         """{curve: {who: {streams or threads: [ns of an operation]}}}"""

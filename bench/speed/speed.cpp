@@ -23,6 +23,8 @@ int main(int argc, char** argv) try {
   suite.quick = quick;
   suite.peers = bench::make_peers(place, left_out);
   suite.loops.push_back(bench::make_matrix(place));
+  suite.loops.push_back(bench::make_sums(place));
+  suite.loops.push_back(bench::make_saxpy(place));
   suite.loops.push_back(bench::make_blur(place));
   for (const bench::LeftOut& one : left_out) suite.left_out.push_back("*/" + one.name + ": " + one.why);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Threads of a block that wait for each other (anyplace/device_code/host_block.h), linked into every module that
-// anyplace_add_kernels makes for the host.
+// Threads of a block that wait for each other (anyplace/device_code/host_block.h), linked into every module of kernels
+// for the host; and, of those that are loops, what they keep across barriers.
 //
 // A strand is a stack on which threads of the block run, one after another; the thread of the host that was given the
 // block is the first. A thread that meets a barrier parks its strand. What then goes on, in this order: a new strand,
@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <mutex>
 #include <new>
 
@@ -357,4 +358,15 @@ void fence() noexcept {
 #endif
 }
 
+// No object with a destructor: it would keep the module loaded until the thread ends.
+constinit thread_local void* loops_scratch = nullptr;
+
 }  // namespace anyplace::device_code
+
+extern "C" void* anyplace_loops_scratch(std::size_t bytes) {
+  constexpr std::size_t alignment = 64;
+  void* const memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  anyplace::device_code::loops_scratch = memory;
+  return memory;
+}

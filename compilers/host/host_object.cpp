@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host_object.h"
 
+#include <dlfcn.h>
+
+#include <filesystem>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -14,12 +17,45 @@ namespace {
 
 constexpr std::uint32_t dialect_standard = 20;  ///< the dialect itself is written in it for the host
 
+// The versions of Clang for which compilers/clang_loops can be built.
+constexpr int newest_with_loops = 19, oldest_with_loops = 14;
+
+/// The plugin for this Clang that makes loops of barriers (docs/barriers.md), which is installed beside this one; "" if
+/// there is none. It is for one version of Clang, which the name says: clang++-14.
+std::string loops_plugin_for(const std::string& compiler) {
+  const std::string name = "clang++-";
+  const std::size_t at = compiler.rfind(name);
+  Dl_info own{};
+  if (at == compiler.npos || ::dladdr(reinterpret_cast<const void*>(&loops_plugin_for), &own) == 0) return "";
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::canonical(own.dli_fname, error).parent_path();
+  const std::filesystem::path plugin =
+      folder / ("libanyplace_clang_loops_" + compiler.substr(at + name.size()) + ".so");
+  return !error && std::filesystem::is_regular_file(plugin, error) ? plugin.string() : "";
+}
+
+/// A Clang that makes loops of barriers goes before c++, which keeps a stack for each thread.
 std::string compiler_path() {
   if (const std::optional<std::string> named = named_program("ANYPLACE_CXX")) return *named;
+  for (int version = newest_with_loops; version >= oldest_with_loops; --version) {
+    const std::string path = find_program("clang++-" + std::to_string(version));
+    if (!path.empty() && !loops_plugin_for(path).empty()) return path;
+  }
   for (const char* const name : {"c++", "g++", "clang++"}) {
     if (std::string path = find_program(name); !path.empty()) return path;
   }
   return "";
+}
+
+/// What makes loops of barriers, as anyplace_add_kernels has it; nothing where each thread keeps its stack: for a
+/// debugger, and for sanitizers, which know of the stacks.
+std::vector<std::string> loops_words(const anyplace_compile_request& request) {
+  const std::string plugin = loops_plugin_for(request.library);
+  if (plugin.empty() || has_flag(request, ANYPLACE_COMPILE_DEBUG)) return {};
+  for (const std::string_view option : options_of(request)) {
+    if (option.starts_with("-fsanitize")) return {};
+  }
+  return {"-DANYPLACE_BARRIER_LOOPS=1", "-fpass-plugin=" + plugin, "-Rpass-missed=anyplace-loops", "-fno-math-errno"};
 }
 
 std::vector<std::string> words_for(const anyplace_compile_request& request) {
@@ -30,6 +66,7 @@ std::vector<std::string> words_for(const anyplace_compile_request& request) {
   if (has_flag(request, ANYPLACE_COMPILE_FAST_MATH)) words.push_back("-ffast-math");
   // A unique symbol would keep the module loaded for good; Clang has no such option, and no such symbols.
   if (std::string_view(request.library).find("clang") == std::string_view::npos) words.push_back("-fno-gnu-unique");
+  for (std::string& word : loops_words(request)) words.push_back(std::move(word));
   for (const char* const option : options_of(request)) words.push_back(option);
   return words;
 }
@@ -44,6 +81,7 @@ anyplace_status host_library(void* /*self*/, std::uint32_t /*format*/, anyplace_
                   "there is no C++ compiler in PATH: Debian: apt-get install g++; ANYPLACE_CXX names another");
   }
   version = identity_of(path);
+  if (const std::string plugin = loops_plugin_for(path); !plugin.empty()) version += ", loops: " + identity_of(plugin);
   out->path = path.c_str();
   out->version = version.c_str();
   return ANYPLACE_STATUS_OK;

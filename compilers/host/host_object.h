@@ -8,7 +8,8 @@
 
 namespace anyplace::compilers {
 
-/// anyplace_compiler_table.library: the C++ compiler. ANYPLACE_CXX names another one than c++, g++ or clang++ in PATH.
+/// anyplace_compiler_table.library: the C++ compiler. In PATH that is the newest Clang that makes loops of barriers
+/// (docs/barriers.md), else c++, g++ or clang++. ANYPLACE_CXX names another one.
 anyplace_status host_library(void* self, std::uint32_t format, anyplace_compiler_library* out);
 
 /// Compiles the request, and gives the sink all but the image, which is put into `object`.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of bench/speed that come from an image: an operation with eight arguments, and a matrix product as people
-// write it, a tile in shared memory between barriers.
+// The kernels of bench/speed that come from an image: an operation with eight arguments; a matrix product and sums of
+// blocks as people write them, in shared memory between barriers; and SAXPY, which has none.
 #include <anyplace/device_code.h>
 
 /// Counts in count[0] how often it ran. The rest is there to be passed.
@@ -29,4 +29,22 @@ extern "C" __global__ void multiply(const float* a, const float* b, float* c, in
   c[row * size + column] = sum;
 }
 
-ANYPLACE_EXPORT_KERNELS(eight, multiply);
+/// The sum of each block's 256 numbers, by halves.
+extern "C" __global__ void sum_blocks(const float* numbers, float* sums) {
+  __shared__ float own[256];
+  own[threadIdx.x] = numbers[blockIdx.x * blockDim.x + threadIdx.x];
+  __syncthreads();
+  for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
+    if (threadIdx.x < half) own[threadIdx.x] += own[threadIdx.x + half];
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) sums[blockIdx.x] = own[0];
+}
+
+/// z = factor * x + y; y lies behind x.
+extern "C" __global__ void saxpy(const float* x, float* z, float factor, unsigned count) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) z[i] = factor * x[i] + x[count + i];
+}
+
+ANYPLACE_EXPORT_KERNELS(eight, multiply, sum_blocks, saxpy);

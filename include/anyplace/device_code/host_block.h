@@ -5,12 +5,15 @@
 //
 // As long as none meets a barrier, that is a plain loop. A thread that meets one stays there, on its stack, and the
 // loop goes on upon another stack; when all that haven't ended have arrived, they go on in turn. host_threads.cpp does
-// that; anyplace_add_kernels links it with every module.
+// that; it is linked with every module. Where compilers/clang_loops is at hand (ANYPLACE_BARRIER_LOOPS), it makes loops
+// of most kernels instead (docs/barriers.md), and this is what the others have.
 //
 // A thread of the host runs one block at a time, so the block's state is thread_local.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <new>
@@ -49,6 +52,30 @@ __attribute__((visibility("hidden"))) void finish_parted_block() noexcept;
 /// Orders the memory operations before it before those behind it.
 __attribute__((visibility("hidden"))) void fence() noexcept;
 
+/// Memory for what threads that run as loops keep across barriers, aligned to 64 bytes; a block asks once. Throws
+/// std::bad_alloc.
+extern "C" __attribute__((visibility("hidden"))) void* anyplace_loops_scratch(size_t bytes);
+extern constinit thread_local void* loops_scratch __attribute__((visibility("hidden")));  ///< null, or what to free
+
+#if defined(ANYPLACE_BARRIER_LOOPS)
+// compilers/clang_loops compiles the kernel: where it can, it makes loops over the block's threads, without stacks. It
+// knows BlockState by these offsets.
+static_assert(offsetof(BlockState, thread) == 0 && offsetof(BlockState, block_size) == 24);
+
+/// Runs the block that block_state describes, and returns true; or false, if this kernel needs stacks. The compiler
+/// puts the loops that it made of `run_thread`, which is one thread, in the place of each call, so nothing defines it.
+extern "C" bool anyplace_run_as_loops(void (*run_thread)(const void* values), const void* values);
+
+struct LoopsScratchGuard {
+  LoopsScratchGuard() = default;
+  ~LoopsScratchGuard() {
+    if (loops_scratch == nullptr) return;
+    free(loops_scratch);
+    loops_scratch = nullptr;
+  }
+};
+#endif
+
 inline bool begin_next_thread(BlockState& state) noexcept {
   if (state.threads_left == 0) return false;
   --state.threads_left;
@@ -79,6 +106,17 @@ inline void begin_block(const anyplace_block& block, void (*run_threads)(const v
 inline void fail_block(anyplace_status status) noexcept {
   block_state.status = status;
   block_state.threads_left = 0;
+}
+
+/// Is called while an exception of a kernel is handled.
+inline void fail_block_with_what_was_thrown() noexcept {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    fail_block(ANYPLACE_STATUS_OUT_OF_MEMORY);
+  } catch (...) {  // a device has no exceptions, so there is nobody to pass it to
+    fail_block(ANYPLACE_STATUS_KERNEL_FAILED);
+  }
 }
 
 template <class T>
@@ -131,7 +169,7 @@ struct Export<kernel, void (*)(Args...)> {
     }
     const Values values = load(arguments, std::index_sequence_for<Args...>());
     begin_block(block, &run_threads, &values);
-    run_threads(&values);
+    if (!run_as_loops(values)) run_threads(&values);
     if (block_state.parted) finish_parted_block();
     return block_state.status;
   }
@@ -147,12 +185,30 @@ struct Export<kernel, void (*)(Args...)> {
     const Values& own = *static_cast<const Values*>(values);
     try {
       while (begin_next_thread(block_state)) std::apply(kernel, own);
-    } catch (const std::bad_alloc&) {
-      fail_block(ANYPLACE_STATUS_OUT_OF_MEMORY);
-    } catch (...) {  // a device has no exceptions, so there is nobody to pass it to
-      fail_block(ANYPLACE_STATUS_KERNEL_FAILED);
+    } catch (...) {
+      fail_block_with_what_was_thrown();
     }
   }
+#if defined(ANYPLACE_BARRIER_LOOPS)
+  static bool run_as_loops(const Values& values) noexcept {
+    const LoopsScratchGuard guard;
+    try {
+      return anyplace_run_as_loops(&run_thread, &values);
+    } catch (...) {
+      fail_block_with_what_was_thrown();
+    }
+    return true;
+  }
+  static void run_thread(const void* values) {
+    run_thread(*static_cast<const Values*>(values), std::index_sequence_for<Args...>());
+  }
+  template <size_t... I>
+  static void run_thread([[maybe_unused]] const Values& values, std::index_sequence<I...>) {
+    kernel(std::get<I>(values)...);
+  }
+#else
+  static bool run_as_loops(const Values&) noexcept { return false; }
+#endif
 };
 
 template <auto kernel, class... Args>

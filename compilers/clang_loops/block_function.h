@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The function of a block: it runs one region after another, each for all threads in work-item loops.
+//
+// As long as all threads agree on what follows, they go on together. When they don't, because some have ended or wait
+// at different barriers, the block goes on apart: in each round every thread that hasn't ended runs its own next
+// region.
+#pragma once
+
+#include "live_across.h"
+#include "thread_function.h"
+
+namespace anyplace::clang_loops {
+
+/// Makes void(BlockState*, const void* values). The functions of the regions are inlined, or belong to the module.
+llvm::Function* make_block_function(const ThreadFunction& thread, const Regions& regions, const LiveAcross& live);
+
+}  // namespace anyplace::clang_loops

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The plugin that Clang loads: `clang++ -fpass-plugin=libanyplace_clang_loops_14.so -DANYPLACE_BARRIER_LOOPS=1`. It
+// runs before all optimisation, which then finds loops. Each kernel is remarked upon: -Rpass=anyplace-loops says which
+// became loops, -Rpass-missed=anyplace-loops which keep their stacks, and why.
+#include <llvm/Analysis/OptimizationRemarkEmitter.h>
+#include <llvm/Demangle/Demangle.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Passes/PassPlugin.h>
+
+#include "block_function.h"
+#include "llvm_support.h"
+
+namespace anyplace::clang_loops {
+
+using namespace llvm;
+
+namespace {
+
+constexpr const char* remark_name = "anyplace-loops";
+// The code of a region may be copied thirteen times for parts of rows; a kernel beyond this stays as it is.
+constexpr size_t most_regions = 100;
+constexpr unsigned most_instructions = 20'000;
+
+/// The kernel's own name, of that of Export<&name>::run_thread.
+std::string kernel_name(const Function& run_thread) {
+  const std::string full = demangle(run_thread.getName().str());
+  const size_t begin = full.find_first_not_of("&(", full.find('<') + 1);
+  if (full.find('<') == std::string::npos || begin == std::string::npos) return full;
+  return full.substr(begin, full.find_first_of("(,>", begin) - begin);
+}
+
+class LoopsPass : public PassInfoMixin<LoopsPass> {
+ public:
+  static bool isRequired() { return true; }
+
+  PreservedAnalyses run(Module& module, ModuleAnalysisManager& manager) {
+    Function* const hook = module.getFunction(hook_name);
+    if (hook == nullptr) return PreservedAnalyses::all();
+    auto& analyses = manager.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
+    SmallVector<CallBase*> calls;
+    for (User* user : hook->users()) {
+      if (auto* call = dyn_cast<CallBase>(user)) calls.push_back(call);
+    }
+    for (CallBase* call : calls) replace(*call, analyses);
+    bool broken_lines = false;  // Clang leaves out debug information that isn't valid
+    if (verifyModule(module, &errs(), &broken_lines)) {
+      report_fatal_error("anyplace: the loops of a kernel aren't valid; ANYPLACE_BARRIER_LOOPS=OFF keeps stacks");
+    }
+    return PreservedAnalyses::none();
+  }
+
+ private:
+  /// Replaces a call of the hook by the loops and true, or by false.
+  static void replace(CallBase& call, FunctionAnalysisManager& analyses) {
+    auto& run_thread = *cast<Function>(call.getArgOperand(0)->stripPointerCasts());
+    std::string refusal;
+    Function* const block = make_loops(run_thread, analyses, refusal);
+    remark(call, run_thread, refusal);
+    call.replaceAllUsesWith(ConstantInt::getBool(call.getContext(), block != nullptr));
+    IRBuilder<> builder(&call);
+    auto* const invoke = dyn_cast<InvokeInst>(&call);
+    if (block != nullptr) {
+      Module& module = *block->getParent();
+      Value* const state = builder.CreateBitCast(address_of_state(module, builder), byte_pointer(call.getContext()));
+      Value* const arguments[] = {state, call.getArgOperand(1)};
+      if (invoke != nullptr) {
+        builder.CreateInvoke(block, invoke->getNormalDest(), invoke->getUnwindDest(), arguments);
+      } else {
+        builder.CreateCall(block, arguments);
+      }
+    } else if (invoke != nullptr) {
+      builder.CreateBr(invoke->getNormalDest());
+      invoke->getUnwindDest()->removePredecessor(invoke->getParent());
+    }
+    call.eraseFromParent();
+  }
+
+  static Value* address_of_state(Module& module, [[maybe_unused]] IRBuilder<>& builder) {
+    GlobalVariable* const state = module.getNamedGlobal(block_state_name);
+#if LLVM_VERSION_MAJOR >= 16
+    return builder.CreateThreadLocalAddress(state);
+#else
+    return state;
+#endif
+  }
+
+  static Function* make_loops(Function& run_thread, FunctionAnalysisManager& analyses, std::string& refusal) {
+    const ThreadFunction thread = make_thread_function(run_thread, analyses);
+    refusal = thread.refusal;
+    if (thread.function == nullptr) return nullptr;
+    Function* const block = make_loops(thread);
+    if (block == nullptr) refusal = "it is too large";
+    thread.function->eraseFromParent();
+    return block;
+  }
+
+  /// Null for a kernel that would become too large. Finding the regions takes time, too, so it is known before that
+  /// there are more of them than barriers.
+  static Function* make_loops(const ThreadFunction& thread) {
+    const auto is_large = [&](size_t regions) {
+      return regions > most_regions || thread.function->getInstructionCount() * regions > most_instructions;
+    };
+    if (is_large(1 + count_if(instructions(*thread.function), [](Instruction& i) { return is_barrier(&i); }))) {
+      return nullptr;
+    }
+    Regions regions(*thread.function);
+    if (is_large(regions.list().size())) return nullptr;
+    const LiveAcross live(regions);
+    return make_block_function(thread, regions, live);
+  }
+
+  static void remark(const CallBase& call, const Function& run_thread, const std::string& refusal) {
+    OptimizationRemarkEmitter emitter(call.getFunction());
+    const DiagnosticLocation where(run_thread.getSubprogram());
+    const std::string name = kernel_name(run_thread);
+    if (refusal.empty()) {
+      emitter.emit(OptimizationRemark(remark_name, "Loops", where, call.getParent())
+                   << "kernel " << name << " runs as loops over the threads of a block");
+    } else {
+      emitter.emit(OptimizationRemarkMissed(remark_name, "Stacks", where, call.getParent())
+                   << "kernel " << name << " keeps a stack for each thread: " << refusal);
+    }
+  }
+};
+
+}  // namespace
+
+}  // namespace anyplace::clang_loops
+
+extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
+  const auto add = [](llvm::PassBuilder& builder) {
+    builder.registerPipelineStartEPCallback(
+        [](llvm::ModulePassManager& passes, auto) { passes.addPass(anyplace::clang_loops::LoopsPass()); });
+  };
+  return {LLVM_PLUGIN_API_VERSION, "anyplace-loops", LLVM_VERSION_STRING, add};
+}
