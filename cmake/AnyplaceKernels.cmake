@@ -10,8 +10,8 @@
 # is <target>_kernels unless given.
 #
 # All SOURCES are compiled as one. What comes out:
-#   shared_object   for cpu_sim, by the project's C++ compiler; always. By Clang, with barriers as loops (docs/barriers.md), where
-#                   its plugin is at hand, unless ANYPLACE_BARRIER_LOOPS is OFF, the build is Debug, or has a sanitizer
+#   shared_object   for cpu_sim, by the project's C++ compiler; always. By Clang, with barriers as loops (docs/barriers.md), if the
+#                   sources have barriers and the plugin is at hand, unless ANYPLACE_BARRIER_LOOPS is OFF, the build is Debug, or has a sanitizer
 #   ptx             by nvcc, else by Clang; for the lowest of CUDA_ARCHITECTURES, else the lowest that the compiler has.
 #                   PORTABLE_PTX adds Clang's to nvcc's, for drivers that are too old for nvcc's
 #   cubin           one for each of CUDA_ARCHITECTURES, by nvcc
@@ -310,6 +310,19 @@ function(_anyplace_kernels_host_loops module result)
   set(project_flags "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${configuration}}")
   get_directory_property(options COMPILE_OPTIONS)
   if(NOT ANYPLACE_BARRIER_LOOPS OR NOT ANYPLACE_KERNELS_LOOPS_PLUGIN OR "${project_flags} ${options}" MATCHES "-fsanitize")
+    return()
+  endif()
+  # Without a barrier there is nothing to win, and the project's compiler may be the better one for a plain loop.
+  set(waits FALSE)
+  foreach(source IN LISTS arg_SOURCES)
+    cmake_path(ABSOLUTE_PATH source NORMALIZE)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
+    file(STRINGS "${source}" barriers REGEX "__syncthreads" LIMIT_COUNT 1)
+    if(barriers)
+      set(waits TRUE)
+    endif()
+  endforeach()
+  if(NOT waits)
     return()
   endif()
   set(plugin ${ANYPLACE_KERNELS_LOOPS_PLUGIN})
