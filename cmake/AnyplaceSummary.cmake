@@ -23,6 +23,7 @@ function(anyplace_print_summary)
     "compilers/clang|compiler clang|anyplace_compiler_clang"
     "compilers/nvrtc|compiler nvrtc|anyplace_compiler_nvrtc"
     "compilers/hiprtc|compiler hiprtc|anyplace_compiler_hiprtc"
+    "layers/faults|layer faults|anyplace_layer_faults"
     "conformance|conformance suite|anyplace_conformance"
     "anyplace command|anyplace command|anyplace_command"
     "examples|examples|hello"

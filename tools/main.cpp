@@ -50,6 +50,7 @@ constexpr const char* footer =
     "  ANYPLACE_AUTO            the order in which the place `auto` looks for a device\n"
     "  ANYPLACE_CACHE           the folder in which compiled kernels are kept, or off\n"
     "  ANYPLACE_COMPILERS       which compilers of kernels are asked, and in which order\n"
+    "  ANYPLACE_LAYERS          which layers are put over backends\n"
     "  ANYPLACE_ALLOCATOR       how replay's allocator works, as key:value,key:value\n"
     "  ANYPLACE_PROBE_TIMEOUT   seconds that devices, doctor and top wait for each answer of a plugin, 1 to 3600 "
     "(default 10)\n";

@@ -135,10 +135,6 @@ void choose_layers(const std::vector<std::string>& texts, const char* operation)
   program_layers.value.items = std::move(items);
 }
 
-bool layers_variable_ignored() noexcept {
-  return ::secure_getenv(layers_variable) == nullptr && std::getenv(layers_variable) != nullptr;
-}
-
 std::mutex& layer_choice_mutex() noexcept { return program_layers.value.mutex; }
 
 }  // namespace anyplace::detail

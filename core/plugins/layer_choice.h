@@ -30,9 +30,6 @@ std::vector<ChosenLayer> chosen_layers(const std::string& backend, const std::ve
 /// layer of the list; then the former list stays.
 void choose_layers(const std::vector<std::string>& items, const char* operation);
 
-/// Whether ANYPLACE_LAYERS is set and isn't followed, because the process runs with raised privileges.
-bool layers_variable_ignored() noexcept;
-
 /// The mutex of the list of use_layers().
 std::mutex& layer_choice_mutex() noexcept;
 
