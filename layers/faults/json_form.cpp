@@ -87,7 +87,7 @@ class Reader final : public nlohmann::json_sax<Json> {
     return static_cast<std::size_t>(stream_.rdbuf()->pubseekoff(0, std::ios::cur, std::ios::in));
   }
   /// Where the token begins that the parser has just read. Between two tokens there is nothing but these characters.
-  std::size_t start() const { return std::min(text_.find_first_not_of(" \t\r\n,:[]", last_), text_.size()); }
+  std::size_t start() const { return std::min(text_.find_first_not_of(" \t\r\n,:", last_), text_.size()); }
   bool go_on() {
     last_ = position();
     return true;

@@ -71,16 +71,4 @@ bool Rule::hit() noexcept {
   return true;
 }
 
-const char* status_name(anyplace_status status) noexcept {
-  switch (status) {
-#define FAULTS_STATUS(upper, lower, number, text) \
-  case number:                                    \
-    return #lower;
-    ANYPLACE_STATUS_LIST(FAULTS_STATUS)
-#undef FAULTS_STATUS
-    default:
-      return "unknown";
-  }
-}
-
 }  // namespace anyplace::faults

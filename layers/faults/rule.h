@@ -73,7 +73,4 @@ struct Rule {
   std::atomic<bool> begun_{false};  // it has hit a use
 };
 
-/// The name of a status, as in ErrorCode.
-const char* status_name(anyplace_status status) noexcept;
-
 }  // namespace anyplace::faults
