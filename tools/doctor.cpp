@@ -109,7 +109,8 @@ std::string environment_text(const Environment& environment) {
   std::string text = heading(std::string("anyplace ") + version());
   text += field("library", environment.library.empty() ? "unknown" : environment.library);
   text += field("plugin ABI", std::to_string(ANYPLACE_ABI_MAJOR) + "." + std::to_string(ANYPLACE_ABI_MINOR));
-  text += field("raised privileges", environment.raised_privileges ? "yes: ANYPLACE_BACKEND_PATH and ANYPLACE_LAYERS are ignored" : "no");
+  text += field("raised privileges",
+                environment.raised_privileges ? "yes: ANYPLACE_BACKEND_PATH and ANYPLACE_LAYERS are ignored" : "no");
   text += heading("variables");
   if (environment.variables.empty()) text += "  none\n";
   for (const Variable& variable : environment.variables) {

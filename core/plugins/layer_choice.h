@@ -26,8 +26,8 @@ struct ChosenLayer {
 std::vector<ChosenLayer> chosen_layers(const std::string& backend, const std::vector<std::string>& place_layers,
                                        const std::string& place, const char* operation);
 
-/// Sets the list of use_layers() after checking it as above. Throws invalid_argument if a backend that is in use lacks a
-/// layer of the list; then the former list stays.
+/// Sets the list of use_layers() after checking it as above. Throws invalid_argument if a backend that is in use lacks
+/// a layer of the list; then the former list stays.
 void choose_layers(const std::vector<std::string>& items, const char* operation);
 
 /// The mutex of the list of use_layers().

@@ -122,13 +122,9 @@ LayerCandidate layer_candidate(const PluginFile& file) {
     LayerPlugin& layer = *one.layer;
     layer.name = file.name;
     layer.path = file.path;
-    layer.host = {sizeof(layer.host),
-                  ANYPLACE_LAYER_ABI_MAJOR,
-                  ANYPLACE_LAYER_ABI_MINOR,
-                  0,
-                  &layer,
-                  layer_leave_message,
-                  layer_log};
+    layer.host = {
+        sizeof(layer.host), ANYPLACE_LAYER_ABI_MAJOR, ANYPLACE_LAYER_ABI_MINOR, 0, &layer, layer_leave_message,
+        layer_log};
     one.refusal = open_layer(layer);
     one.is_done = true;
     if (!one.refusal) layer_plugins.value.accepted.emplace(layer.name, &layer);
@@ -182,8 +178,8 @@ const LayerPlugin& layer_plugin(const std::string& name, const LayerAsker& asker
   const std::string remedy =
       first->remedy.empty() ? fmt::format("without it take the name out of {}", asker.source) : first->remedy;
   fail(first->code, asker.place, asker.operation,
-       fmt::format("{} names the layer {}, which can't be used: {}\n{}\n`anyplace doctor` lists the layers", asker.source,
-                   name, reasons, remedy));
+       fmt::format("{} names the layer {}, which can't be used: {}\n{}\n`anyplace doctor` lists the layers",
+                   asker.source, name, reasons, remedy));
 }
 
 }  // namespace anyplace::detail

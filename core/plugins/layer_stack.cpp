@@ -100,10 +100,11 @@ void require_layer(const Backend& backend, const std::string& layer, const Layer
       std::any_of(backend.layers.begin(), backend.layers.end(), [&](const auto& one) { return one->name == layer; });
   if (is_on) return;
   fail(ErrorCode::invalid_argument, asker.place, asker.operation,
-       fmt::format("the backend {} is in use without the layer {}, which {} names\nlayers are put on at a backend's first "
-                   "use: name it in ANYPLACE_LAYERS, or call use_layers() before that\n`anyplace doctor` shows which "
-                   "layers are on",
-                   backend.name, layer, asker.source));
+       fmt::format(
+           "the backend {} is in use without the layer {}, which {} names\nlayers are put on at a backend's first "
+           "use: name it in ANYPLACE_LAYERS, or call use_layers() before that\n`anyplace doctor` shows which "
+           "layers are on",
+           backend.name, layer, asker.source));
 }
 
 }  // namespace anyplace::detail

@@ -43,7 +43,8 @@ std::string plugin_file_name(std::string_view name, PluginKind kind = PluginKind
 std::optional<std::string_view> name_in_file_name(std::string_view file_name,
                                                   PluginKind kind = PluginKind::backend) noexcept;
 
-/// "did you mean "trace"?" if one of the names, of which there is at least one, is near to `text`, else "known names are
+/// "did you mean "trace"?" if one of the names, of which there is at least one, is near to `text`, else "known names
+/// are
 /// ..." with all of them.
 std::string suggestion_among(std::string_view text, const std::set<std::string>& known);
 

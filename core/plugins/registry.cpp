@@ -111,8 +111,8 @@ void make_devices(Backend& backend, std::int32_t count) {
   }
 }
 
-/// Tries to load one file, and puts the layers over it. Null if it is refused; the verdict is kept. Throws failures that
-/// say nothing about the file (shortage.h, bad_alloc, a layer's); the next call then goes on from there.
+/// Tries to load one file, and puts the layers over it. Null if it is refused; the verdict is kept. Throws failures
+/// that say nothing about the file (shortage.h, bad_alloc, a layer's); the next call then goes on from there.
 Backend* try_file(Name& entry, const PluginFile& file, const std::vector<ChosenLayer>& layers) {
   Begun& begun = entry.begun[file.path];
   if (begun.backend == nullptr) begun.backend = &make_backend(file);

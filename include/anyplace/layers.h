@@ -53,8 +53,8 @@ ANYPLACE_API std::vector<std::string> layers_of(std::string_view backend);
 
 /// Tells a layer to do something, and returns its answer. The layer's documentation says which commands there are. The
 /// plugin is opened if it isn't yet; whether the layer is on makes no difference. Throws invalid_argument for a layer
-/// that isn't there, for a command that it doesn't know and for a bad argument, unsupported if it takes no commands, and
-/// what the layer throws.
+/// that isn't there, for a command that it doesn't know and for a bad argument, unsupported if it takes no commands,
+/// and what the layer throws.
 ANYPLACE_API std::string layer_command(std::string_view layer, std::string_view command,
                                        std::string_view argument = {});
 

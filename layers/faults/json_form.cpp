@@ -2,6 +2,7 @@
 //
 // The form in JSON: {"rules": [{"entry": "memory_allocate", "status": "out_of_memory", "nth": 3}]}. The parser reports
 // values as it comes to them, because a finished document wouldn't know where in the text a value was.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>

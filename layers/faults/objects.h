@@ -23,8 +23,8 @@ struct Object {
   std::uint64_t stream_id = 0;  ///< of a stream
 };
 
-/// The objects of one backend. Every member may be called from any thread. An object that there is no memory to remember
-/// counts as unknown.
+/// The objects of one backend. Every member may be called from any thread. An object that there is no memory to
+/// remember counts as unknown.
 class Objects {
  public:
   std::optional<Object> find(backend::Kind kind, std::uint64_t handle) const;

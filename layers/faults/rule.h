@@ -17,10 +17,10 @@ namespace anyplace::faults {
 /// What of an entry a rule has to know.
 struct Entry {
   std::string_view name;
-  bool takes_stream = false;   ///< it has a stream among its arguments, other than one that it makes or ends
-  bool fails_before = true;    ///< it can fail without being called
-  bool fails_after = true;     ///< it can be called and fail nevertheless
-  bool is_seen = true;         ///< the core calls it when the layer is there
+  bool takes_stream = false;  ///< it has a stream among its arguments, other than one that it makes or ends
+  bool fails_before = true;   ///< it can fail without being called
+  bool fails_after = true;    ///< it can be called and fail nevertheless
+  bool is_seen = true;        ///< the core calls it when the layer is there
 };
 /// The entry with that ANYPLACE_ENTRY_INDEX_*.
 const Entry& entry_at(std::size_t index) noexcept;

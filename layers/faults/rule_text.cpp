@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <initializer_list>
 #include <utility>
 
 namespace anyplace::faults {
@@ -204,8 +205,7 @@ EntrySet entries_of(const Setting& setting, const Rule& rule) {
     const bool fails = rule.status != ANYPLACE_STATUS_OK;
     const char* const problem =
         !entry.is_seen ? "is called before layers are put on"
-        : (rule.stream || rule.stream_id || rule.moment == Moment::in_stream) && !entry.takes_stream
-            ? "takes no stream"
+        : (rule.stream || rule.stream_id || rule.moment == Moment::in_stream) && !entry.takes_stream ? "takes no stream"
         : fails && rule.moment == Moment::before && !entry.fails_before ? "can only fail after its effect"
         : fails && rule.moment == Moment::after && !entry.fails_after   ? "can only fail before its effect"
                                                                         : nullptr;
@@ -278,9 +278,9 @@ std::string position_text(std::string_view text, std::size_t at) {
 }
 
 std::string read_file(const std::string& path, const std::string& source) {
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::string text(file_limit + 1, '\0');
-  errno = 0;
   if (file) file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (!file && !file.eof()) {
     const std::string why = errno == 0 ? "it can't be read" : std::strerror(errno);

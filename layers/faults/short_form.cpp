@@ -2,6 +2,7 @@
 //
 // The short form: rules with ';' between them, each an ENTRY or ENTRY=STATUS and then words, KEY=VALUE or a value that
 // says by itself which key it belongs to.
+#include <algorithm>
 #include <array>
 #include <utility>
 

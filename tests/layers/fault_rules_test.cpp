@@ -78,7 +78,8 @@ TEST_CASE("A rule in JSON is the same as in the short form") {
   CHECK(rule->nth == 7);
   CHECK(rule->stream == 2u);
   CHECK(rule->delay_ns == 5'000'000);
-  CHECK(rule_of(R"({"rules": [{"entry": "*", "status": "internal", "probability": 0.25, "seed": 3}]})")->probability == 0.25);
+  CHECK(rule_of(R"({"rules": [{"entry": "*", "status": "internal", "probability": 0.25, "seed": 3}]})")->probability ==
+        0.25);
 }
 
 TEST_CASE("A pattern is for all entries that it fits") {
@@ -122,7 +123,8 @@ TEST_CASE("What is wrong with a short form is said with its position") {
       {"memory_set=internal delay=9999999999s", "TEXT, column 27: the delay is "},
       {"memory_set=internal place=Cuda", "TEXT, column 27: the place is \"Cuda\""},
       {"memory_set=internal place=cuda:x", "TEXT, column 32: the index is \"x\""},
-      {"memory_set=internal moment=later", "TEXT, column 28: moment is \"later\"\nit is one of before, after, in_stream"},
+      {"memory_set=internal moment=later",
+       "TEXT, column 28: moment is \"later\"\nit is one of before, after, in_stream"},
       {"event_query=internal; memory_set=bad", "TEXT, column 34: there is no status \"bad\""},
       {"event_query=internal;\n  memory_set=bad", "TEXT, line 2, column 14: there is no status \"bad\""},
   };
@@ -148,7 +150,8 @@ TEST_CASE("What is wrong with JSON is said with its position") {
       {R"({"rules": [{"entry": "memory_set", "nth": 3.5}]})", "TEXT, column 43: nth is \"3.5\""},
       {R"({"rules": [{"entry": 3}]})", "TEXT, column 22: entry is a text in quotes"},
       {R"({"rules": [{"entry": null}]})", "TEXT, column 22: null is no value of a rule"},
-      {"{\"rules\": [\n  {\"entry\": \"memory_set\",\n   \"status\": \"bad\"}]}", "TEXT, line 3, column 15: there is no status"},
+      {"{\"rules\": [\n  {\"entry\": \"memory_set\",\n   \"status\": \"bad\"}]}",
+       "TEXT, line 3, column 15: there is no status"},
       {R"({"rules": []} more)", "TEXT, column 15: "},
   };
   for (const auto& [text, said] : cases) {
@@ -192,7 +195,8 @@ TEST_CASE("A rule that an earlier one never lets decide is refused") {
 TEST_CASE("A file has rules in either form, and its errors name it") {
   const test::TempDir folder;
   CHECK(rule_of("@" + folder.write("short", "memory_set=internal nth=2\n"))->nth == 2);
-  CHECK(rule_of("@" + folder.write("json", "\n {\"rules\": [{\"entry\": \"memory_set\", \"status\": \"internal\"}]}\n"))->nth == 0);
+  CHECK(rule_of("@" + folder.write("json", "\n {\"rules\": [{\"entry\": \"memory_set\", \"status\": \"internal\"}]}\n"))
+            ->nth == 0);
   const std::string bad = folder.write("bad", "memory_set=internal;\nmemory_set=wrong");
   CHECK_THAT(refused("@" + bad), Catch::StartsWith(bad + ", line 2, column 12: "));
   CHECK_THAT(refused("@/no/such/file"), Contains("/no/such/file") && Contains("No such file"));

@@ -53,7 +53,8 @@ TEST_CASE("The nth use fails, with a message that says why") {
   const Event event(stream.device());
   stream.record_event(event);
   const Error error = test::required_error(failed, [&] { stream.record_event(event); });
-  CHECK_THAT(error.text(), Contains("the layer faults made this fail") && Contains("event_record=backend_failed nth=2"));
+  CHECK_THAT(error.text(),
+             Contains("the layer faults made this fail") && Contains("event_record=backend_failed nth=2"));
   CHECK(error.place() == "cpu_sim:0");
   CHECK(records(stream, event, 2) == Codes{ok, ok});
 }
@@ -187,8 +188,8 @@ TEST_CASE("Rules that are wrong keep the backend from being used, and say where"
 
 TEST_CASE("Rules of the program that are wrong are refused, and the others stay") {
   use_faults("event_record=backend_failed");
-  const Error error = test::required_error(ErrorCode::invalid_argument,
-                                           [] { layer_command("faults", "add", "memory_set=wrong"); });
+  const Error error =
+      test::required_error(ErrorCode::invalid_argument, [] { layer_command("faults", "add", "memory_set=wrong"); });
   CHECK_THAT(error.text(), Contains("the text, column 12: there is no status \"wrong\""));
   CHECK(code_of([] { layer_command("faults", "sing"); }) == ErrorCode::invalid_argument);
   const Stream stream(Device("cpu_sim:0"));

@@ -53,10 +53,10 @@ typedef struct anyplace_layer_reply {
 } anyplace_layer_reply;
 
 typedef struct anyplace_layer_table {
-  uint32_t struct_size;       /* in: bytes the core has; out: bytes the layer filled, no more than that */
-  uint32_t abi_major;         /* ANYPLACE_LAYER_ABI_MAJOR and _MINOR of the header that the layer was built with */
+  uint32_t struct_size; /* in: bytes the core has; out: bytes the layer filled, no more than that */
+  uint32_t abi_major;   /* ANYPLACE_LAYER_ABI_MAJOR and _MINOR of the header that the layer was built with */
   uint32_t abi_minor;
-  uint32_t backend_abi_major; /* ANYPLACE_ABI_MAJOR of that header */
+  uint32_t backend_abi_major;  /* ANYPLACE_ABI_MAJOR of that header */
   uint32_t backend_table_size; /* sizeof(anyplace_backend_table) there: a layer has to know all entries of the core's */
   uint32_t reserved;
   char name[32];         /* the <name> of its file */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A layer in C, as it is least, under whatever name its file has: the variable ODD_LAYER says what is wrong with it, and
- * ODD_LAYER_NAME what it calls itself. */
+ * A layer in C, as it is least, under whatever name its file has: the variable ODD_LAYER says what is wrong with it,
+ * and ODD_LAYER_NAME what it calls itself. */
 #include <anyplace/backend/layer.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace test {
@@ -17,9 +18,7 @@ struct Watched {
   std::vector<std::string> lines;
 
   /// Makes the layers write here. It has to live as long as they.
-  void publish() {
-    ::setenv(variable, std::to_string(reinterpret_cast<std::uintptr_t>(this)).c_str(), 1);
-  }
+  void publish() { ::setenv(variable, std::to_string(reinterpret_cast<std::uintptr_t>(this)).c_str(), 1); }
   /// What the test published; null without one.
   static Watched* published() {
     const char* const address = std::getenv(variable);
@@ -31,7 +30,7 @@ struct Watched {
   }
   std::vector<std::string> taken() {
     const std::lock_guard lock(mutex);
-    return std::move(lines);
+    return std::exchange(lines, {});
   }
 };
 

@@ -39,7 +39,9 @@ class Watcher : public Layer {
     say("asks");
     return pass_on<&anyplace_backend_table::event_query>(event, done);
   }
-  void begin(anyplace_backend_table& table) { say(table.event_record == nullptr ? "no records" : "the table is whole"); }
+  void begin(anyplace_backend_table& table) {
+    say(table.event_record == nullptr ? "no records" : "the table is whole");
+  }
 
   /// At exit the test's list may be gone.
   void end() {

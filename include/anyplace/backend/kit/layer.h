@@ -22,10 +22,10 @@
 // entry that a later version adds comes through every layer that is built again.
 //
 // A layer may also have
-//   static void load(Host host)                      called once, in the plugin's entry; an exception refuses the plugin
-//   static std::string command(std::string_view name, std::string_view argument)   the answer to a command
-//   void begin(anyplace_backend_table& table)        changes the finished table, to leave entries out for example
-//   void end()                                       layer.h says when
+//   static void load(Host host)                      called once, in the plugin's entry; an exception refuses the
+//   plugin static std::string command(std::string_view name, std::string_view argument)   the answer to a command void
+//   begin(anyplace_backend_table& table)        changes the finished table, to leave entries out for example void end()
+//   layer.h says when
 //
 // An exception that leaves one of these or an entry becomes the status that it stands for, as in a DeviceBackend.
 // An entry that has made something must not throw after that, because the core would never hear of what was made.
@@ -84,12 +84,12 @@ constexpr bool is_handle(Kind kind) noexcept { return kind >= Kind::STREAM && ki
 template <auto Entry>
 struct EntryOf;
 #define ANYPLACE_LAYER_ARGUMENT(role, kind, name) Argument{Role::role, Kind::kind, #name},
-#define ANYPLACE_LAYER_ENTRY(entry, list)                   \
-  template <>                                               \
-  struct EntryOf<&anyplace_backend_table::entry> {          \
+#define ANYPLACE_LAYER_ENTRY(entry, list)                      \
+  template <>                                                  \
+  struct EntryOf<&anyplace_backend_table::entry> {             \
     static constexpr int index = ANYPLACE_ENTRY_INDEX_##entry; \
-    static constexpr const char* name = #entry;             \
-    static constexpr Argument arguments[] = {list};         \
+    static constexpr const char* name = #entry;                \
+    static constexpr Argument arguments[] = {list};            \
   };
 ANYPLACE_ENTRY_ARGUMENTS(ANYPLACE_LAYER_ENTRY, ANYPLACE_LAYER_ARGUMENT)
 #undef ANYPLACE_LAYER_ENTRY
@@ -129,9 +129,9 @@ constexpr bool all_fit(anyplace_status (*)(void*, Args...), std::span<const Argu
   std::size_t at = 0;
   return arguments.size() == sizeof...(Args) && (fits<Args>(arguments[at++]) && ...);
 }
-#define ANYPLACE_LAYER_CHECK(entry, presence, capabilities)                                 \
-  static_assert(all_fit(static_cast<decltype(anyplace_backend_table::entry)>(nullptr),      \
-                        EntryOf<&anyplace_backend_table::entry>::arguments),                \
+#define ANYPLACE_LAYER_CHECK(entry, presence, capabilities)                            \
+  static_assert(all_fit(static_cast<decltype(anyplace_backend_table::entry)>(nullptr), \
+                        EntryOf<&anyplace_backend_table::entry>::arguments),           \
                 "the parameters of " #entry " in abi.h and its line in arguments.h differ");
 ANYPLACE_ENTRY_LIST(ANYPLACE_LAYER_CHECK)
 #undef ANYPLACE_LAYER_CHECK
@@ -202,11 +202,11 @@ void put_member(anyplace_status (*&entry)(void*, Args...)) noexcept {
 /// Replaces the entries of a copy of the table below by the layer's.
 template <class Mine>
 void put_entries(anyplace_backend_table& table) noexcept {
-#define ANYPLACE_LAYER_PUT(entry, presence, capabilities)              \
-  if constexpr (requires { &Mine::entry; }) {                          \
-    put_member<Mine, &Mine::entry>(table.entry);                       \
-  } else {                                                             \
-    put_call<Mine, &anyplace_backend_table::entry>(table.entry);       \
+#define ANYPLACE_LAYER_PUT(entry, presence, capabilities)        \
+  if constexpr (requires { &Mine::entry; }) {                    \
+    put_member<Mine, &Mine::entry>(table.entry);                 \
+  } else {                                                       \
+    put_call<Mine, &anyplace_backend_table::entry>(table.entry); \
   }
   ANYPLACE_ENTRY_LIST(ANYPLACE_LAYER_PUT)
 #undef ANYPLACE_LAYER_PUT
@@ -288,8 +288,8 @@ anyplace_status export_layer(const anyplace_layer_host* given, anyplace_layer_ta
 /// Exports `Class`, which derives from Layer, as the layer `name`. `variables` are the environment variables that it
 /// reads, with blanks between them. Use it once per plugin, outside every namespace, and compile plugins with
 /// -fvisibility=hidden.
-#define ANYPLACE_EXPORT_LAYER(Class, name, version, description, variables)                                          \
-  extern "C" ANYPLACE_PLUGIN_EXPORT anyplace_status anyplace_layer_entry(const anyplace_layer_host* host,            \
-                                                                         anyplace_layer_table* table) {              \
-    return ::anyplace::backend::detail::export_layer<Class>(host, table, name, version, description, variables);     \
+#define ANYPLACE_EXPORT_LAYER(Class, name, version, description, variables)                                      \
+  extern "C" ANYPLACE_PLUGIN_EXPORT anyplace_status anyplace_layer_entry(const anyplace_layer_host* host,        \
+                                                                         anyplace_layer_table* table) {          \
+    return ::anyplace::backend::detail::export_layer<Class>(host, table, name, version, description, variables); \
   }
