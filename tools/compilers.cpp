@@ -59,10 +59,15 @@ Json compiler_json(const Compiler& compiler) {
   return Json{{"name", compiler.name},
               {"plugin", compiler.plugin},
               {"formats", compiler.formats},
+              {"missing", compiler.missing},
               {"library", text_or_null(compiler.library)},
               {"usable", compiler.usable},
               {"version", text_or_null(shown_version(compiler))},
               {"reason", text_or_null(compiler.reason)}};
+}
+
+bool has(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 Json examine_here() {
@@ -72,8 +77,8 @@ Json examine_here() {
   for (const Compiler& compiler : compilers()) {
     all.push_back(compiler_json(compiler));
     for (const auto& [backend, format] : formats) {
-      const bool makes = std::find(compiler.formats.begin(), compiler.formats.end(), format) != compiler.formats.end();
-      if (compiler.usable && makes) for_backends[backend].push_back(compiler.name);
+      if (compiler.usable && has(compiler.formats, format) && !has(compiler.missing, format))
+        for_backends[backend].push_back(compiler.name);
     }
   }
   return Json{{"compilers", std::move(all)}, {"for", std::move(for_backends)}, {"problem", nullptr}};
@@ -113,6 +118,9 @@ std::string compilers_text(const Json& examined) {
     text += field("  plugin", text_of(compiler, "plugin"));
     if (!compiler.at("formats").empty()) {
       text += field("  makes", joined(compiler.at("formats").get<std::vector<std::string>>()));
+    }
+    if (usable && !compiler.at("missing").empty()) {
+      text += field("  but not", joined(compiler.at("missing").get<std::vector<std::string>>()));
     }
     if (!compiler.at("library").is_null()) text += field("  file", text_of(compiler, "library"));
     if (!compiler.at("version").is_null()) text += field("  version", text_of(compiler, "version"));

@@ -2,11 +2,15 @@
 //
 // The compiler "clang": Clang alone, without a vendor's headers, makes PTX, and with lld a code object. It runs as a
 // program. ANYPLACE_KERNEL_CLANG names another one than the newest clang++ in PATH.
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "plugin.h"
@@ -29,7 +33,14 @@ std::string clang_path() {
   return "";
 }
 
-anyplace_status library(void* /*self*/, std::uint32_t /*format*/, anyplace_compiler_library* out) {
+/// The linker for code objects, where Clang looks for it: beside itself, else in PATH.
+std::string lld_beside(const std::string& clang) {
+  std::error_code error;
+  const std::filesystem::path beside = std::filesystem::canonical(clang, error).replace_filename("lld");
+  return !error && ::access(beside.c_str(), X_OK) == 0 ? beside.string() : find_program("lld");
+}
+
+anyplace_status library(void* /*self*/, std::uint32_t format, anyplace_compiler_library* out) {
   static thread_local std::string path, version;
   path = clang_path();
   if (path.empty()) {
@@ -38,6 +49,14 @@ anyplace_status library(void* /*self*/, std::uint32_t /*format*/, anyplace_compi
                   "another");
   }
   version = identity_of(path);
+  if (format == ANYPLACE_IMAGE_HSACO) {
+    const std::string lld = lld_beside(path);
+    if (lld.empty()) {
+      return refuse(ANYPLACE_STATUS_LIBRARY_MISSING,
+                    "there is neither an lld beside " + path + " nor in PATH: Debian: apt-get install lld-14");
+    }
+    version += ", " + identity_of(lld);
+  }
   out->path = path.c_str();
   out->version = version.c_str();
   return ANYPLACE_STATUS_OK;

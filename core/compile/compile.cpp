@@ -345,7 +345,8 @@ std::vector<Compiler> compilers() {
         one.usable = true;
         one.library = library.path;
         one.version = library.version;
-      } else if (!one.usable) {
+      } else {
+        one.missing.emplace_back(detail::word_of(format));
         one.reason = library.reason;
       }
     }

@@ -15,9 +15,9 @@
 // guide.
 //
 // What compiles is a plugin for each compiler, of which the first one is taken that makes an image which the device
-// takes: NVRTC or Clang for cuda, hipRTC or Clang for hip, Clang with llvm-spirv for levelzero, the host's C++ compiler
-// for cpu_sim. It runs in a process of its own unless CompileOptions::in_process says otherwise. What it makes is kept
-// in a cache on disk (docs/kernels.md), so the same source is compiled once.
+// takes: NVRTC or Clang for cuda, hipRTC or Clang for hip, the host's C++ compiler for cpu_sim. None makes SPIR-V of a
+// string yet, so there is none for levelzero. It runs in a process of its own unless CompileOptions::in_process says
+// otherwise. What it makes is kept in a cache on disk (docs/kernels.md), so the same source is compiled once.
 //
 // Thread safety: everything here may be called from any thread.
 #pragma once
@@ -87,11 +87,12 @@ ANYPLACE_API CompiledKernels compile(std::string_view source, std::span<const st
 struct Compiler {
   std::string name;
   std::string plugin;                ///< the path of its file
-  std::vector<std::string> formats;  ///< the image formats that it makes, as in KernelImage::format
+  std::vector<std::string> formats;  ///< the image formats that it can make, as in KernelImage::format
+  std::vector<std::string> missing;  ///< those of them for which what it works with isn't there
   std::string library;               ///< the library or program that it works with; empty if there is none
   std::string version;
   bool usable = false;
-  std::string reason;  ///< why it can't be used
+  std::string reason;  ///< why it, or a format of it, can't be used
 };
 /// All compilers' plugins, in the order in which they are asked. Starts none.
 ANYPLACE_API std::vector<Compiler> compilers();
