@@ -1,56 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/layer_plugins.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "plugins/names.h"
 #include "runtime/call.h"
-#include "runtime/exit.h"
 #include "runtime/no_destructor.h"
-#include "runtime/process.h"
-#include "runtime/switch_variable.h"
 #include "runtime/text.h"
 
 namespace anyplace::detail {
 namespace {
-
-struct LoadedLayer {
-  /// It is kept even if the plugin is refused, because the plugin may have stored the host's address.
-  std::unique_ptr<LayerPlugin> layer = std::make_unique<LayerPlugin>();
-  std::optional<Refusal> refusal;
-  bool is_done = false;  ///< false after a shortage; the next call then loads the plugin again
-};
-struct LayerPlugins {
-  std::mutex mutex;  // guards what follows; plugins are loaded under it
-  std::map<std::string, LoadedLayer> by_path;
-  std::map<std::string, const LayerPlugin*, std::less<>> accepted;  ///< by name
-};
-NoDestructor<LayerPlugins> layer_plugins;
-
-void layer_leave_message(void* /*context*/, std::int64_t code, const char* vendor_name, const char* text) {
-  leave_message(code, vendor_name, text);
-}
-
-void layer_log(void* context, std::uint32_t level, const char* text) {
-  if (!log_wanted()) return;
-  try {
-    const std::string line = fmt::format("anyplace: {}: {}: {}\n", static_cast<const LayerPlugin*>(context)->name,
-                                         level == ANYPLACE_LOG_WARNING ? "warning" : "info", one_line(bounded(text)));
-    std::fwrite(line.data(), 1, line.size(), stderr);
-  } catch (...) {  // without memory the line is dropped
-  }
-}
 
 std::string layer_version_problem(const anyplace_layer_table& table, std::uint32_t room) {
   if (table.abi_major != ANYPLACE_LAYER_ABI_MAJOR) {
@@ -73,7 +38,7 @@ std::string layer_version_problem(const anyplace_layer_table& table, std::uint32
 }
 
 /// Why a table can't be used; empty if it can.
-std::string layer_table_problem(const anyplace_layer_table& table, std::uint32_t room, const std::string& name) {
+std::string layer_table_problem(const anyplace_layer_table& table, std::uint32_t room, std::string_view name) {
   if (std::string problem = layer_version_problem(table, room); !problem.empty()) return problem;
   const auto is_open = [](const auto& text) { return std::memchr(text, '\0', sizeof(text)) == nullptr; };
   const char* const open = is_open(table.name)          ? "name"
@@ -89,53 +54,14 @@ std::string layer_table_problem(const anyplace_layer_table& table, std::uint32_t
   return "";
 }
 
-std::optional<Refusal> open_layer(LayerPlugin& layer) {
-  const CallbackScope scope;  // the plugin may not call anyplace
-  const OpenedFile opened = open_plugin(layer.path, layer.name, &layer);
-  if (opened.handle == nullptr) return opened.refusal;
-  void* const symbol = ::dlsym(opened.handle, ANYPLACE_LAYER_ENTRY_SYMBOL);
-  if (symbol == nullptr) return lacks_symbol(ANYPLACE_LAYER_ENTRY_SYMBOL);
-  GuardedTable<anyplace_layer_table> filled;
-  take_message();
-  if (std::optional<Refusal> refusal = fill_table(reinterpret_cast<anyplace_layer_entry_function>(symbol), layer.host,
-                                                  filled, layer.name, ANYPLACE_LAYER_ENTRY_SYMBOL)) {
-    return refusal;
-  }
-  const std::uint32_t room = sizeof(filled.table);
-  if (std::string problem = layer_table_problem(filled.table, room, layer.name); !problem.empty()) {
-    return Refusal{ErrorCode::plugin_refused, std::move(problem)};
-  }
-  layer.table = filled.table;
-  return std::nullopt;
+std::optional<Refusal> load_layer(LayerPlugin& layer) {
+  LoadedPlugin* const context = &layer;
+  layer.host = {
+      sizeof(layer.host), ANYPLACE_LAYER_ABI_MAJOR, ANYPLACE_LAYER_ABI_MINOR, 0, context, plugin_leave_message,
+      plugin_log};
+  return fill_plugin<anyplace_layer_entry_function>(layer, ANYPLACE_LAYER_ENTRY_SYMBOL, layer_table_problem);
 }
-
-/// Loads the file unless that was done before. The caller holds the mutex.
-LayerCandidate layer_candidate(const PluginFile& file) {
-  LayerCandidate candidate{file};
-  const auto accepted = layer_plugins.value.accepted.find(file.name);
-  if (accepted != layer_plugins.value.accepted.end() && accepted->second->path != file.path) {
-    candidate.refusal.reason = accepted->second->path + " comes first";
-    return candidate;
-  }
-  LoadedLayer& one = layer_plugins.value.by_path[file.path];
-  if (!one.is_done) {
-    LayerPlugin& layer = *one.layer;
-    layer.name = file.name;
-    layer.path = file.path;
-    layer.host = {
-        sizeof(layer.host), ANYPLACE_LAYER_ABI_MAJOR, ANYPLACE_LAYER_ABI_MINOR, 0, &layer, layer_leave_message,
-        layer_log};
-    one.refusal = open_layer(layer);
-    one.is_done = true;
-    if (!one.refusal) layer_plugins.value.accepted.emplace(layer.name, &layer);
-  }
-  if (one.refusal) {
-    candidate.refusal = *one.refusal;
-  } else {
-    candidate.layer = one.layer.get();
-  }
-  return candidate;
-}
+NoDestructor<LoadedPlugins<LayerPlugin>> layer_plugins(load_layer);
 
 [[noreturn]] void fail_no_layer(std::string_view name, const LayerAsker& asker) {
   std::set<std::string> known;
@@ -148,11 +74,8 @@ LayerCandidate layer_candidate(const PluginFile& file) {
 
 }  // namespace
 
-std::vector<LayerCandidate> layer_candidates() {
-  const LoadingScope loading;  // the lock may be held for long
-  const std::lock_guard lock(layer_plugins.value.mutex);
-  std::vector<LayerCandidate> all;
-  for (const PluginFile& file : list_plugins(PluginKind::layer).files) all.push_back(layer_candidate(file));
+std::vector<Candidate<LayerPlugin>> layer_candidates() {
+  auto all = layer_plugins.value.candidates(list_plugins(PluginKind::layer).files);
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.file.name < b.file.name; });
   return all;
 }
@@ -162,16 +85,12 @@ void require_layer_file(std::string_view name, const LayerAsker& asker) {
 }
 
 const LayerPlugin& layer_plugin(const std::string& name, const LayerAsker& asker) {
-  const LoadingScope loading;
-  const std::lock_guard lock(layer_plugins.value.mutex);
-  const auto accepted = layer_plugins.value.accepted.find(name);
-  if (accepted != layer_plugins.value.accepted.end()) return *accepted->second;
+  if (const LayerPlugin* const layer = layer_plugins.value.accepted(name)) return *layer;
   std::optional<Refusal> first;
   std::string reasons;
-  for (const PluginFile& file : find_plugins(name, PluginKind::layer)) {
-    LayerCandidate candidate = layer_candidate(file);
-    if (candidate.layer != nullptr) return *candidate.layer;
-    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", file.path, candidate.refusal.reason);
+  for (auto& candidate : layer_plugins.value.candidates(find_plugins(name, PluginKind::layer))) {
+    if (candidate.plugin != nullptr) return *candidate.plugin;
+    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", candidate.file.path, candidate.refusal.reason);
     if (!first) first = std::move(candidate.refusal);
   }
   if (!first) fail_no_layer(name, asker);

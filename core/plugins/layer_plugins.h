@@ -9,29 +9,19 @@
 #include <vector>
 
 #include "anyplace/backend/layer.h"
-#include "plugins/plugin_open.h"
-#include "plugins/plugin_search.h"
+#include "plugins/loaded_plugins.h"
 
 namespace anyplace::detail {
 
 /// A layer whose plugin was accepted. Never destroyed.
-struct LayerPlugin {
-  std::string name;
-  std::string path;  ///< where its plugin is
+struct LayerPlugin : LoadedPlugin {
   anyplace_layer_host host{};
   anyplace_layer_table table{};
 };
 
-/// A plugin's file, and what became of it.
-struct LayerCandidate {
-  PluginFile file;
-  const LayerPlugin* layer = nullptr;  ///< null: it is refused, or shadowed by another file of its name
-  Refusal refusal = {};
-};
-
-/// Returns all files, by the names of their layers. Loads the plugins that aren't loaded yet. Throws shortages
-/// (runtime/shortage.h).
-std::vector<LayerCandidate> layer_candidates();
+/// Returns what became of all files, by the names of their layers. Loads the plugins that aren't loaded yet. Throws
+/// shortages (runtime/shortage.h).
+std::vector<Candidate<LayerPlugin>> layer_candidates();
 
 /// What asks for a layer, and the place or the backend that it is for, for errors.
 struct LayerAsker {

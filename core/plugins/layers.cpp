@@ -23,16 +23,6 @@
 namespace anyplace {
 namespace {
 
-std::vector<std::string> separate_words(std::string_view text) {
-  std::vector<std::string> words;
-  while (!text.empty()) {
-    const std::size_t blank = std::min(text.find(' '), text.size());
-    if (blank != 0) words.emplace_back(text.substr(0, blank));
-    text.remove_prefix(std::min(blank + 1, text.size()));
-  }
-  return words;
-}
-
 /// Where the pieces of an answer are kept.
 struct Answer {
   std::string text;
@@ -58,19 +48,19 @@ std::string without_nul(std::string_view text, const char* operation) {
 std::vector<LayerInfo> layers() {
   detail::enter("layers");
   std::vector<LayerInfo> all;
-  for (const detail::LayerCandidate& candidate : detail::layer_candidates()) {
+  for (const auto& candidate : detail::layer_candidates()) {
     LayerInfo& info = all.emplace_back();
     info.name = candidate.file.name;
     info.plugin = candidate.file.path;
-    info.usable = candidate.layer != nullptr;
+    info.usable = candidate.plugin != nullptr;
     if (!info.usable) {
       info.reason = candidate.refusal.reason;
       if (!candidate.refusal.remedy.empty()) info.reason += "; " + candidate.refusal.remedy;
       continue;
     }
-    info.version = candidate.layer->table.version;
-    info.description = candidate.layer->table.description;
-    info.variables = separate_words(candidate.layer->table.variables);
+    info.version = candidate.plugin->table.version;
+    info.description = candidate.plugin->table.description;
+    info.variables = detail::separate_words(candidate.plugin->table.variables);
   }
   return all;
 }

@@ -21,11 +21,16 @@
 // Entry is &anyplace_backend_table::memory_copy and so on, and EntryOf<Entry> knows its name and its arguments. So an
 // entry that a later version adds comes through every layer that is built again.
 //
-// A layer may also have
-//   static void load(Host host)                      called once, in the plugin's entry; an exception refuses the
-//   plugin static std::string command(std::string_view name, std::string_view argument)   the answer to a command void
-//   begin(anyplace_backend_table& table)        changes the finished table, to leave entries out for example void end()
-//   layer.h says when
+// A layer may also have these members:
+//
+//   // Is called once, in the plugin's entry. An exception refuses the plugin.
+//   static void load(Host host);
+//   // Returns the answer to a command.
+//   static std::string command(std::string_view name, std::string_view argument);
+//   // Changes the finished table, for example to leave entries out.
+//   void begin(anyplace_backend_table& table);
+//   // layer.h says when this is called.
+//   void end();
 //
 // An exception that leaves one of these or an entry becomes the status that it stands for, as in a DeviceBackend.
 // An entry that has made something must not throw after that, because the core would never hear of what was made.
