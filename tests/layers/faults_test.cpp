@@ -208,6 +208,34 @@ TEST_CASE("A shutdown that fails is said at exit") {
   CHECK_THAT(ended.out, Contains("the layer faults made this fail"));
 }
 
+TEST_CASE("A forked child can't use the backend, and counts no uses of the parent's rules") {
+  use_faults("event_record=backend_failed nth=2");
+  const Stream stream(Device("cpu_sim:0"));
+  const Event event(stream.device());
+  stream.record_event(event);
+  const test::Ended child = test::in_child([&] {
+    return records(stream, event, 2) == Codes{ErrorCode::forked, ErrorCode::forked} ? 0 : 1;
+  });
+  CHECK(child.status == 0);
+  CHECK(records(stream, event, 2) == Codes{failed, ok});
+}
+
+TEST_CASE("A program that is executed has the rules of its environment, from the first use on") {
+  use_faults("event_record=backend_failed nth=2");
+  const Stream stream(Device("cpu_sim:0"));
+  const Event event(stream.device());
+  stream.record_event(event);
+  const test::Ended ended = test::Process({"/proc/self/exe", "The executed program"}).end();
+  INFO(ended.out);
+  CHECK(ended.status == 0);
+  CHECK(records(stream, event, 2) == Codes{failed, ok});
+}
+TEST_CASE("The executed program", "[.]") {
+  const Stream stream(Device("cpu_sim:0"));
+  const Event event(stream.device());
+  CHECK(records(stream, event, 3) == Codes{ok, failed, ok});
+}
+
 TEST_CASE("A program that lost its device at any call exits cleanly") {
   for (int nth = 1; nth <= 40; ++nth) {
     INFO(nth);
