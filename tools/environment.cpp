@@ -33,7 +33,7 @@ std::string loaded_library() {
 }
 
 std::string meaning_of(std::string_view name, const std::vector<std::string>& backends) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 15> known{{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 16> known{{
       {"ANYPLACE_ALLOCATOR", "how the caching allocator works, as key:value,key:value"},
       {"ANYPLACE_ANNOTATE", "which tools annotations are told to: auto, off, or some of nvtx,roctx,itt"},
       {"ANYPLACE_AUTO", "the order in which `auto` looks for a device"},
@@ -45,6 +45,7 @@ std::string meaning_of(std::string_view name, const std::vector<std::string>& ba
       {"ANYPLACE_COMPILERS", "which compilers of kernels are asked, and in which order"},
       {"ANYPLACE_CXX", "the C++ compiler that makes kernels for cpu_sim while a program runs"},
       {"ANYPLACE_FAULTS", "the rules of the layer faults: which calls it fails"},
+      {"ANYPLACE_FAULTS_REPORT", "the file to which the layer faults adds how often its rules were used"},
       {"ANYPLACE_KERNEL_CLANG", "the Clang that makes kernels while a program runs"},
       {"ANYPLACE_LAYERS", "which layers are put over backends"},
       {"ANYPLACE_LOG", "whether plugins write lines for debugging"},

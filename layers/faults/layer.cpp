@@ -6,11 +6,13 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <type_traits>
 
 #include "objects.h"
+#include "report.h"
 #include "rule_set.h"
 
 namespace anyplace::faults {
@@ -25,6 +27,7 @@ using backend::Layer;
 using backend::Role;
 
 constexpr const char* variable = "ANYPLACE_FAULTS";
+constexpr const char* report_variable = "ANYPLACE_FAULTS_REPORT";
 /// How long a device's real work is waited for when a rule loses it, and again when memory of it is freed.
 constexpr std::uint64_t loss_wait_ns = 1'000'000'000;
 constexpr std::uint64_t free_wait_ns = 10'000'000;
@@ -73,7 +76,7 @@ class FaultsLayer : public Layer {
     } else if (name == "clear") {
       rule_set().clear();
     } else if (name == "counts") {
-      return rule_set().counts();
+      return rule_set().counts().dump();
     } else {
       throw Failure(ANYPLACE_STATUS_INVALID_ARGUMENT,
                     "there is no command " + std::string(name) + "\ncommands are add, clear and counts");
@@ -91,7 +94,10 @@ class FaultsLayer : public Layer {
     }
     const Decision decision = rule_set().decide(EntryOf<Entry>::index, subject);
     wait(decision.delay_before_ns);
-    if (decision.fails(Moment::before)) return fail(*decision.rule, subject);
+    if (decision.fails(Moment::before)) {
+      forget_ended<Entry>(args...);
+      return fail(*decision.rule, subject);
+    }
     if (decision.fails(Moment::in_stream)) {
       host().stream_fault(subject.stream_id, decision.rule->status, said_of(*decision.rule).c_str());
     }
@@ -99,11 +105,17 @@ class FaultsLayer : public Layer {
     wait(decision.delay_after_ns);
     if (status != ANYPLACE_STATUS_OK || decision.rule == nullptr) return status;
     if (decision.rule->moment == Moment::after) {
-      (clear(args), ...);
+      std::size_t at = 0;
+      (forget_made(EntryOf<Entry>::arguments[at++], args), ...);
       return fail(*decision.rule, subject);
     }
     if (decision.rule->status == ANYPLACE_STATUS_DEVICE_LOST) lose(subject.device, *decision.rule);
     return status;
+  }
+
+  void end() {
+    const char* const path = ::secure_getenv(report_variable);
+    if (path != nullptr && *path != '\0') add_to_report(path, next().name, rule_set(), objects_);
   }
 
  private:
@@ -138,20 +150,33 @@ class FaultsLayer : public Layer {
   template <auto Entry, class... Args>
   anyplace_status pass_on_and_note(const Subject& subject, Args... args) {
     // A handle that is destroyed is forgotten first, because the backend may give it again before the call returns.
-    std::size_t at = 0;
-    (forget(EntryOf<Entry>::arguments[at++], args), ...);
+    forget_ended<Entry>(args...);
     const anyplace_status status = pass_on<Entry>(args...);
     if (status != ANYPLACE_STATUS_OK) return status;
     std::uint64_t id = 0;
     (note_id(args, id), ...);
-    at = 0;
+    std::size_t at = 0;
     (note(EntryOf<Entry>::arguments[at++], args, subject.device, id, is_one_of<Entry, &Table::stream_default>), ...);
     return status;
+  }
+  /// What the caller is rid of, whether the call succeeds or not.
+  template <auto Entry, class... Args>
+  void forget_ended(const Args&... args) noexcept {
+    std::size_t at = 0;
+    (forget(EntryOf<Entry>::arguments[at++], args), ...);
   }
   template <class Value>
   void forget(const Argument& argument, const Value& value) noexcept {
     if constexpr (std::is_same_v<Value, std::uint64_t>) {
-      if (argument.role == Role::END && is_handle(argument.kind)) objects_.remove(argument.kind, value);
+      if (argument.role == Role::END && Objects::has(argument.kind)) objects_.remove(argument.kind, value);
+    }
+  }
+  /// Sets an output handle or address to 0, since the core hears nothing of what was made.
+  template <class Value>
+  void forget_made(const Argument& argument, const Value& value) noexcept {
+    if constexpr (std::is_same_v<Value, std::uint64_t*>) {
+      if (argument.role == Role::OUT && Objects::has(argument.kind)) objects_.remove(argument.kind, *value);
+      *value = 0;
     }
   }
   template <class Value>
@@ -162,7 +187,7 @@ class FaultsLayer : public Layer {
   void note(const Argument& argument, const Value& value, std::int32_t device, std::uint64_t id,
             bool is_default) noexcept {
     if constexpr (std::is_same_v<Value, std::uint64_t*>) {
-      if (argument.role != Role::OUT || !is_handle(argument.kind)) return;
+      if (argument.role != Role::OUT || !Objects::has(argument.kind)) return;
       if (argument.kind == Kind::STREAM) {
         objects_.add_stream(*value, device, id, is_default);
       } else {
@@ -183,12 +208,6 @@ class FaultsLayer : public Layer {
   anyplace_status fail(const Rule& rule, const Subject& subject) {
     if (rule.status == ANYPLACE_STATUS_DEVICE_LOST) lose(subject.device, rule);
     return leave(rule.status, said_of(rule));
-  }
-
-  /// Sets an output handle or address to 0, since the core hears nothing of what was made.
-  template <class Value>
-  static void clear(const Value& value) noexcept {
-    if constexpr (std::is_same_v<Value, std::uint64_t*>) *value = 0;
   }
 
   // ---- Lost devices
@@ -224,4 +243,5 @@ class FaultsLayer : public Layer {
 }  // namespace
 }  // namespace anyplace::faults
 
-ANYPLACE_EXPORT_LAYER(anyplace::faults::FaultsLayer, "faults", "0.1.0", "Fails calls on demand", "ANYPLACE_FAULTS")
+ANYPLACE_EXPORT_LAYER(anyplace::faults::FaultsLayer, "faults", "0.1.0", "Fails calls on demand",
+                      "ANYPLACE_FAULTS ANYPLACE_FAULTS_REPORT")

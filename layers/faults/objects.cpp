@@ -36,6 +36,21 @@ void Objects::remove(Kind kind, std::uint64_t handle) noexcept {
   objects_.erase({kind, handle});
 }
 
+std::map<std::string, std::uint64_t> Objects::live() const {
+  const std::map<Kind, const char*> names{
+      {Kind::STREAM, "streams"},    {Kind::EVENT, "events"}, {Kind::GATE, "gates"},         {Kind::MODULE, "modules"},
+      {Kind::PHYSICAL, "physical"}, {Kind::GRAPH, "graphs"}, {Kind::ADDRESS, "allocations"}};
+  std::map<std::string, std::uint64_t> counts;
+  for (const auto& [kind, name] : names) counts[name] = 0;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, object] : objects_) {
+    const auto name = names.find(key.first);
+    const bool is_default = key.first == Kind::STREAM && object.stream == 0;
+    if (name != names.end() && !is_default) ++counts[name->second];
+  }
+  return counts;
+}
+
 void Objects::lose(std::int32_t device, const std::string& rule) {
   const std::lock_guard lock(mutex_);
   lost_.emplace(device, rule);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which device and which stream a backend's handles are of, and which devices rules have lost.
+// Which device and which stream a backend's handles are of, which objects there are, and which devices rules have lost.
 #pragma once
 
 #include <anyplace/backend/kit/layer.h>
@@ -27,10 +27,19 @@ struct Object {
 /// remember counts as unknown.
 class Objects {
  public:
+  /// Whether there are objects of that kind here: those with a handle, and what an address was given for.
+  static constexpr bool has(backend::Kind kind) noexcept {
+    return backend::is_handle(kind) || kind == backend::Kind::ADDRESS;
+  }
+
   std::optional<Object> find(backend::Kind kind, std::uint64_t handle) const;
   void add(backend::Kind kind, std::uint64_t handle, std::int32_t device) noexcept;
   void add_stream(std::uint64_t handle, std::int32_t device, std::uint64_t id, bool is_default) noexcept;
   void remove(backend::Kind kind, std::uint64_t handle) noexcept;
+
+  /// How many there are that somebody has to end, by the names of their kinds. Kernels end with their modules, and
+  /// default streams with the backend.
+  std::map<std::string, std::uint64_t> live() const;
 
   /// Marks a device as lost by the rule. The first rule is kept.
   void lose(std::int32_t device, const std::string& rule);

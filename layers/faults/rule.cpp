@@ -59,16 +59,23 @@ bool Rule::fits(const Subject& subject) const noexcept {
   return !stream_id || (subject.stream && *stream_id == subject.stream_id);
 }
 
-bool Rule::hit() noexcept {
+bool Rule::hit(std::size_t entry) noexcept {
   const std::uint64_t number = uses.fetch_add(1, std::memory_order_relaxed) + 1;
-  const bool stuck = repeat == Repeat::sticky && begun_.load(std::memory_order_relaxed);
+  const bool stuck = repeat == Repeat::sticky && first_hit_.load(std::memory_order_relaxed) != no_entry;
   if (!stuck) {
     if (nth != 0 && number != nth) return false;
     if (probability < 1 && draw(seed, number) >= probability) return false;
-    if (begun_.exchange(true, std::memory_order_relaxed) && repeat == Repeat::once) return false;
+    std::size_t none = no_entry;
+    const bool is_first = first_hit_.compare_exchange_strong(none, entry, std::memory_order_relaxed);
+    if (!is_first && repeat == Repeat::once) return false;
   }
   hits.fetch_add(1, std::memory_order_relaxed);
   return true;
+}
+
+std::string_view Rule::first_hit() const noexcept {
+  const std::size_t entry = first_hit_.load(std::memory_order_relaxed);
+  return entry == no_entry ? std::string_view() : entry_at(entry).name;
 }
 
 }  // namespace anyplace::faults

@@ -60,9 +60,11 @@ struct Rule {
 
   /// Whether a call of one of the rule's entries is a use of the rule.
   bool fits(const Subject& subject) const noexcept;
-  /// Counts a use, and says whether the rule hits it. Any thread; with several at a time each use has a number of its
-  /// own.
-  bool hit() noexcept;
+  /// Counts a use, a call of the entry, and says whether the rule hits it. Any thread; with several at a time each use
+  /// has a number of its own.
+  bool hit(std::size_t entry) noexcept;
+  /// The entry of the first use that was hit; "" if none was.
+  std::string_view first_hit() const noexcept;
   /// Whether the rule hits each of its uses, from the first on.
   bool always_hits() const noexcept {
     if (probability < 1 || repeat == Repeat::once) return false;
@@ -70,7 +72,8 @@ struct Rule {
   }
 
  private:
-  std::atomic<bool> begun_{false};  // it has hit a use
+  static constexpr std::size_t no_entry = ANYPLACE_ENTRY_COUNT;
+  std::atomic<std::size_t> first_hit_{no_entry};
 };
 
 }  // namespace anyplace::faults

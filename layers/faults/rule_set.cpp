@@ -15,7 +15,7 @@ Decision RuleSet::decide(std::size_t entry, const Subject& subject) {
   const std::shared_ptr<const Table> table = this->table();
   Decision decision;
   for (const std::shared_ptr<Rule>& rule : table->by_entry[entry]) {
-    if (!rule->fits(subject) || !rule->hit()) continue;
+    if (!rule->fits(subject) || !rule->hit(entry)) continue;
     (rule->moment == Moment::after ? decision.delay_after_ns : decision.delay_before_ns) += rule->delay_ns;
     if (decision.rule == nullptr && rule->status != ANYPLACE_STATUS_OK) decision.rule = rule;
   }
@@ -42,12 +42,14 @@ void RuleSet::add(const Rules& rules) {
 
 void RuleSet::clear() { replace({}); }
 
-std::string RuleSet::counts() const {
+nlohmann::ordered_json RuleSet::counts() const {
   nlohmann::ordered_json rules = nlohmann::ordered_json::array();
   for (const std::shared_ptr<Rule>& rule : table()->all) {
+    const std::string_view first_hit = rule->first_hit();
     rules.push_back({{"rule", rule->text}, {"uses", rule->uses.load()}, {"hits", rule->hits.load()}});
+    rules.back()["first_hit"] = first_hit.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(first_hit);
   }
-  return nlohmann::ordered_json{{"rules", std::move(rules)}}.dump();
+  return {{"rules", std::move(rules)}};
 }
 
 }  // namespace anyplace::faults

@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,9 @@ class RuleSet {
   /// Adds rules behind the others.
   void add(const Rules& rules);
   void clear();
-  /// {"rules": [{"rule": "memory_allocate=out_of_memory nth=3", "uses": 5, "hits": 1}]}
-  std::string counts() const;
+  /// {"rules": [{"rule": "memory_allocate=out_of_memory nth=3", "uses": 5, "hits": 1, "first_hit":
+  /// "memory_allocate"}]}, where first_hit is null if there was no hit.
+  nlohmann::ordered_json counts() const;
 
  private:
   /// The rules of each entry, in their order. Never changed once it is in force.

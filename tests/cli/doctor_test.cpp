@@ -262,7 +262,7 @@ TEST_CASE("doctor lists the layers, and says which are on") {
     if (layer.at("name") != "faults") continue;
     found = true;
     CHECK(layer.at("usable") == true);
-    CHECK(layer.at("variables") == json{"ANYPLACE_FAULTS"});
+    CHECK(layer.at("variables") == json{"ANYPLACE_FAULTS", "ANYPLACE_FAULTS_REPORT"});
   }
   CHECK(found);
   CHECK(answer.at("layers_on").at("cpu_sim") == json{"faults"});

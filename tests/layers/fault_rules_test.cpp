@@ -39,7 +39,7 @@ std::shared_ptr<Rule> rule_of(const std::string& text) {
 std::vector<int> hits(Rule& rule, int count) {
   std::vector<int> numbers;
   for (int i = 1; i <= count; ++i) {
-    if (rule.hit()) numbers.push_back(i);
+    if (rule.hit(0)) numbers.push_back(i);
   }
   return numbers;
 }
@@ -253,11 +253,12 @@ TEST_CASE("All rules count a use, all delays add up, and the first status decide
   CHECK(second.rule->status == ANYPLACE_STATUS_INTERNAL);
   CHECK(second.delay_before_ns == 1'002'000);
   CHECK(rules.decide(ANYPLACE_ENTRY_INDEX_event_query, subject(0)).rule == nullptr);
-  const auto counts = nlohmann::json::parse(rules.counts()).at("rules");
+  const auto counts = rules.counts().at("rules");
   REQUIRE(counts.size() == 3);
   CHECK(counts.at(1).at("rule") == "memory_set=internal nth=2 delay=2us");
   CHECK(counts.at(1).at("uses") == 2);
   CHECK(counts.at(1).at("hits") == 1);
+  CHECK(counts.at(1).at("first_hit") == "memory_set");
   rules.clear();
   CHECK(decide().rule == nullptr);
 }
