@@ -21,8 +21,8 @@ namespace {
 
 using MadeLayers = std::vector<std::unique_ptr<BackendLayer>>;
 
-/// Layers that were begun over a backend before another one couldn't be. A plugin may have kept the address of the
-/// table below, so they are never destroyed.
+/// Layers that were begun over a backend before one couldn't be, and that one. A plugin may have kept the address of
+/// the table below, so they are never destroyed.
 struct AbandonedLayers {
   std::mutex mutex;  // guards layers; a leaf
   MadeLayers layers;
@@ -77,14 +77,13 @@ void put_layers(Backend& backend, const std::vector<ChosenLayer>& chosen) {
   try {
     for (auto one = chosen.rbegin(); one != chosen.rend(); ++one) {
       const LayerPlugin& plugin = layer_plugin(one->name, one->asker);
-      auto layer = std::make_unique<BackendLayer>();
-      layer->name = one->name;
-      layer->end = plugin.table.end;
-      layer->next = top;
-      layer->next.struct_size = sizeof(layer->next);
-      top = begin_layer(plugin, *layer, backend, *one);
-      layer->instance = top.self;
-      made.push_back(std::move(layer));
+      BackendLayer& layer = *made.emplace_back(std::make_unique<BackendLayer>());
+      layer.name = one->name;
+      layer.next = top;
+      layer.next.struct_size = sizeof(layer.next);
+      top = begin_layer(plugin, layer, backend, *one);
+      layer.instance = top.self;
+      layer.end = plugin.table.end;
     }
   } catch (...) {
     abandon(made);
