@@ -114,7 +114,7 @@ std::string leaked(const SweepRun& run, const SweepRun& reference) {
     const std::uint64_t usual = found == reference.live.end() ? 0 : found->second;
     if (count > usual) kinds.push_back(std::to_string(count - usual) + " of " + kind);
   }
-  return joined(kinds);
+  return kinds.empty() ? "" : joined(kinds);
 }
 
 Judged judge(const SweepProgram& program, const Reference& reference, const SweepRun& run) {
