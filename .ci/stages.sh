@@ -192,12 +192,12 @@ stage_shows() {
   echo "info cpu_sim:0 opens $opened alone"
 
   # Static space for thread-local variables of a library that a process opens late may be used up.
-  for plugin in build/lib/libanyplace.so build/lib/libanyplace_{backend,engine}_*.so; do
+  for plugin in build/lib/libanyplace.so build/lib/libanyplace_{backend,engine,layer}_*.so; do
     if readelf -rW "$plugin" | grep -E 'TPOFF.* [_A-Za-z][A-Za-z0-9_]*(@| \+)'; then return 1; fi
     echo "$plugin asks for no thread-local variable of another library"
   done
 
-  for plugin in build/lib/libanyplace_{backend,engine}_*.so; do
+  for plugin in build/lib/libanyplace_{backend,engine,layer}_*.so; do
     said=$(nm -D --defined-only "$plugin" | awk '{print $3}')
     [[ $plugin == */lib"${said%_entry}"_* ]]
     echo "$plugin exports $said alone"

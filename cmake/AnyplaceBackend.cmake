@@ -1,7 +1,8 @@
 # anyplace_add_backend(name SOURCES file... [LIBRARIES lib...])
 # anyplace_add_engine(name SOURCES file... [LIBRARIES lib...])
 # anyplace_add_compiler(name SOURCES file... [LIBRARIES lib...])
-# Adds target anyplace_<kind>_<name>: the plugin lib<target>.so of a backend, of an engine of communicators, or of a compiler of kernels,
+# anyplace_add_layer(name SOURCES file... [LIBRARIES lib...])
+# Adds target anyplace_<kind>_<name>: the plugin lib<target>.so of a backend, of an engine of communicators, of a compiler of kernels, or of a layer,
 # which sees anyplace's headers, links nothing of anyplace's, and exports its one symbol. Works the same in this tree and against an
 # installed anyplace.
 set(ANYPLACE_BACKEND_VERSION_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/backend.map)
@@ -35,4 +36,8 @@ endfunction()
 
 function(anyplace_add_compiler name)
   _anyplace_add_plugin(compiler ${name} ${ARGN})
+endfunction()
+
+function(anyplace_add_layer name)
+  _anyplace_add_plugin(layer ${name} ${ARGN})
 endfunction()

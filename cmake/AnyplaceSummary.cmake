@@ -24,6 +24,7 @@ function(anyplace_print_summary)
     "compilers/nvrtc|compiler nvrtc|anyplace_compiler_nvrtc"
     "compilers/hiprtc|compiler hiprtc|anyplace_compiler_hiprtc"
     "compilers/clang_loops|barriers as loops|anyplace_clang_loops"
+    "layers/faults|layer faults|anyplace_layer_faults"
     "conformance|conformance suite|anyplace_conformance"
     "anyplace command|anyplace command|anyplace_command"
     "examples|examples|hello"

@@ -13,6 +13,7 @@
 #include "compilers.h"
 #include "environment.h"
 #include "forked.h"
+#include "layers.h"
 #include "probe.h"
 #include "terminal.h"
 #include "text.h"
@@ -108,7 +109,8 @@ std::string environment_text(const Environment& environment) {
   std::string text = heading(std::string("anyplace ") + version());
   text += field("library", environment.library.empty() ? "unknown" : environment.library);
   text += field("plugin ABI", std::to_string(ANYPLACE_ABI_MAJOR) + "." + std::to_string(ANYPLACE_ABI_MINOR));
-  text += field("raised privileges", environment.raised_privileges ? "yes: ANYPLACE_BACKEND_PATH is ignored" : "no");
+  text += field("raised privileges",
+                environment.raised_privileges ? "yes: ANYPLACE_BACKEND_PATH and ANYPLACE_LAYERS are ignored" : "no");
   text += heading("variables");
   if (environment.variables.empty()) text += "  none\n";
   for (const Variable& variable : environment.variables) {
@@ -271,6 +273,7 @@ struct Report {
   Environment environment;
   Json engines;      ///< the result of examine_engines()
   Json compilers;    ///< the result of examine_compilers()
+  Json layers;       ///< the result of examine_layers()
   Json annotations;  ///< the result of examine_listeners()
   std::vector<Finding> findings;
   std::vector<std::string> missing;
@@ -284,6 +287,7 @@ std::string report_text(const Report& report) {
   for (const std::string& name : report.missing) text += "  " + name + ": no plugin is installed\n";
   text += heading("engines of communicators") + engines_text(report.engines);
   text += heading("compilers of kernels") + compilers_text(report.compilers);
+  text += heading("layers") + layers_text(report.layers);
   text += heading("listeners of annotations") + listeners_text(report.annotations);
   text += heading("result");
   if (report.automatic.place.empty() && !report.automatic.problems.empty()) {
@@ -330,6 +334,9 @@ Json report_json(const Report& report) {
   json["compilers"] = report.compilers.at("compilers");
   json["compilers_for"] = report.compilers.at("for");
   json["compilers_problem"] = report.compilers.at("problem");
+  json["layers"] = report.layers.at("layers");
+  json["layers_on"] = report.layers.at("on");
+  json["layers_problem"] = report.layers.at("problem");
   json["annotations"] = report.annotations;
   Json& automatic = json["auto"] = Json{{"place", text_or_null(report.automatic.place)}, {"problem", nullptr}};
   if (!report.automatic.problems.empty()) automatic["problem"] = problem_json("", report.automatic.problems.front());
@@ -349,6 +356,7 @@ Answer run_doctor(const Options& options) {
   report.annotations = examine_listeners(options.probe_timeout);
   report.engines = examine_engines(options.probe_timeout);
   report.compilers = examine_compilers(options.probe_timeout);
+  report.layers = examine_layers(names, options.probe_timeout);
   report.automatic = probe_place("auto", options.probe_timeout);
   report.any_device = std::any_of(report.findings.begin(), report.findings.end(), usable);
   const int status = report.any_device ? exit_ok : exit_failed;

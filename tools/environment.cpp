@@ -33,7 +33,7 @@ std::string loaded_library() {
 }
 
 std::string meaning_of(std::string_view name, const std::vector<std::string>& backends) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 14> known{{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 17> known{{
       {"ANYPLACE_ALLOCATOR", "how the caching allocator works, as key:value,key:value"},
       {"ANYPLACE_ANNOTATE", "which tools annotations are told to: auto, off, or some of nvtx,roctx,itt"},
       {"ANYPLACE_AUTO", "the order in which `auto` looks for a device"},
@@ -44,8 +44,11 @@ std::string meaning_of(std::string_view name, const std::vector<std::string>& ba
       {"ANYPLACE_COMMUNICATOR_CHECK", "whether ranks compare their operations before they begin"},
       {"ANYPLACE_COMPILERS", "which compilers of kernels are asked, and in which order"},
       {"ANYPLACE_CXX", "the C++ compiler that makes kernels for cpu_sim while a program runs"},
+      {"ANYPLACE_FAULTS", "the rules of the layer faults: which calls it fails"},
+      {"ANYPLACE_FAULTS_REPORT", "the file to which the layer faults adds how often its rules were used"},
       {"ANYPLACE_KERNEL_CLANG", "the Clang that makes kernels while a program runs"},
       {"ANYPLACE_LLVM_SPIRV", "the llvm-spirv with which Clang makes SPIR-V while a program runs"},
+      {"ANYPLACE_LAYERS", "which layers are put over backends"},
       {"ANYPLACE_LOG", "whether plugins write lines for debugging"},
       {"ANYPLACE_PROBE_TIMEOUT", "seconds that this command waits for each answer of a plugin"},
   }};

@@ -143,6 +143,7 @@ std::string info_text(const Device& device, const DeviceProperties& properties, 
   text += field("version", or_unknown(plugin.version));
   text += field("description", or_unknown(plugin.description));
   text += field("ABI", std::to_string(plugin.abi_major) + "." + std::to_string(plugin.abi_minor));
+  if (!plugin.layers.empty()) text += field("layers", joined(plugin.layers));
 
   std::vector<std::vector<std::string>> rows;
   for (const Capability capability : all_capabilities()) {

@@ -122,6 +122,7 @@ Json backend_json(const BackendInfo& info) {
       {"description", text_or_null(info.description)},
       {"path", info.path},
       {"abi", Json{{"major", info.abi_major}, {"minor", info.abi_minor}}},
+      {"layers", info.layers},
   };
 }
 

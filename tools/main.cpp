@@ -27,6 +27,7 @@
 #include "text.h"
 #include "tools/compile.h"
 #include "tools/replay.h"
+#include "tools/sweep.h"
 #include "top.h"
 #include "write_all.h"
 #ifdef ANYPLACE_TOOL_CONFORMANCE
@@ -50,6 +51,7 @@ constexpr const char* footer =
     "  ANYPLACE_AUTO            the order in which the place `auto` looks for a device\n"
     "  ANYPLACE_CACHE           the folder in which compiled kernels are kept, or off\n"
     "  ANYPLACE_COMPILERS       which compilers of kernels are asked, and in which order\n"
+    "  ANYPLACE_LAYERS          which layers are put over backends\n"
     "  ANYPLACE_ALLOCATOR       how replay's allocator works, as key:value,key:value\n"
     "  ANYPLACE_PROBE_TIMEOUT   seconds that devices, doctor and top wait for each answer of a plugin, 1 to 3600 "
     "(default 10)\n";
@@ -81,7 +83,7 @@ int say(const Answer& answer, bool output_closed) {
 }
 
 std::string_view arguments_of(std::string_view command) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> known{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> known{{
       {"info", "PLACE [--json]"},
       {"conformance", "--place PLACE [option...] [--json]"},
       {"compile", "FILE --for TARGET[,TARGET] [option...]"},
@@ -91,6 +93,7 @@ std::string_view arguments_of(std::string_view command) {
       {"pages", "PAGE [FILE]"},
       {"top", "[option...] [--json]"},
       {"replay", "TRACE --place PLACE [option...] [--json]"},
+      {"sweep", "[option...] [--json] -- PROGRAM [ARGUMENT...]"},
   }};
   for (const auto& [name, arguments] : known) {
     if (name == command) return arguments;
@@ -159,6 +162,7 @@ Answer run(int argument_count, char** arguments, bool output_closed) {
   const NewBackendCommand new_backend(app);
   const NewCompilerCommand new_compiler(app);
   const ReplayCommand replay(app);
+  const SweepCommand sweep(app);
   const TopCommand top(app);
   const PagesCommand pages(app);
   for (CLI::App* const command : {devices, info, doctor, version}) {
@@ -186,6 +190,7 @@ Answer run(int argument_count, char** arguments, bool output_closed) {
   if (new_backend.chosen()) return new_backend.run();
   if (new_compiler.chosen()) return new_compiler.run();
   if (replay.chosen()) return replay.run();
+  if (sweep.chosen()) return sweep.run();
   if (pages.chosen()) return pages.run();
   if (*devices || *doctor || top.chosen()) {
     const std::string problem = read_probe_timeout(seconds, options.probe_timeout);

@@ -96,10 +96,16 @@ ANYPLACE_CASE("places", "places.missing", "counting the devices of a backend wit
   CHECK_ERROR(no_such_backend, current_device("nobody_has_this"));
 }
 
+/// Puts the folder before those that are searched.
+void search_first(const Folder& folder) {
+  const char* const before = std::getenv("ANYPLACE_BACKEND_PATH");
+  set_variable("ANYPLACE_BACKEND_PATH", folder.path() + (before != nullptr ? std::string(":") + before : ""));
+}
+
 ANYPLACE_CASE("places", "places.missing", "a plugin that was found and refused is named with the reason") {
   const Folder folder;
   folder.file("libanyplace_backend_broken_one.so", "this is no shared object");
-  set_variable("ANYPLACE_BACKEND_PATH", folder.path());
+  search_first(folder);
   const Error error = CHECK_ERROR(no_such_backend, Device("broken_one:0"));
   CHECK(error.text().find("libanyplace_backend_broken_one.so") != std::string::npos);
 }
@@ -116,8 +122,7 @@ void search_among_broken(const Folder& folder, const std::string& backend) {
   for (const char* const name : {"cuda", "hip", "levelzero", "zzz"}) {
     if (name != backend) folder.file(std::string("libanyplace_backend_") + name + ".so", "this is no shared object");
   }
-  const char* const before = std::getenv("ANYPLACE_BACKEND_PATH");
-  set_variable("ANYPLACE_BACKEND_PATH", folder.path() + (before != nullptr ? std::string(":") + before : ""));
+  search_first(folder);
 }
 
 ANYPLACE_CASE("places", "places.isolation", "broken plugins of other backends don't disturb this one") {

@@ -121,10 +121,10 @@ bool has_architectures(std::uint32_t format) {
 std::vector<const CompilerPlugin*> chosen_compilers(const CompileOptions& options) {
   std::vector<const CompilerPlugin*> all;
   std::string known;
-  for (const CompilerCandidate& candidate : compiler_candidates()) {
-    if (candidate.compiler == nullptr) continue;
-    all.push_back(candidate.compiler);
-    known += (known.empty() ? "" : ", ") + candidate.compiler->name;
+  for (const auto& candidate : compiler_candidates()) {
+    if (candidate.plugin == nullptr) continue;
+    all.push_back(candidate.plugin);
+    known += (known.empty() ? "" : ", ") + candidate.plugin->name;
   }
   const char* const variable = ::secure_getenv("ANYPLACE_COMPILERS");
   std::string_view names = options.compiler;
@@ -364,17 +364,17 @@ Module Module::compile(const Device& device, std::string_view source) {
 std::vector<Compiler> compilers() {
   detail::enter("compilers");
   std::vector<Compiler> all;
-  for (const detail::CompilerCandidate& candidate : detail::compiler_candidates()) {
+  for (const auto& candidate : detail::compiler_candidates()) {
     Compiler& one = all.emplace_back();
     one.name = candidate.file.name;
     one.plugin = candidate.file.path;
-    if (candidate.compiler == nullptr) {
+    if (candidate.plugin == nullptr) {
       one.reason = candidate.refusal.reason;
       continue;
     }
-    for (const std::uint32_t format : detail::formats_in(candidate.compiler->table.formats)) {
+    for (const std::uint32_t format : detail::formats_in(candidate.plugin->table.formats)) {
       one.formats.emplace_back(detail::word_of(format));
-      const detail::CompilerLibrary library = detail::library_of(*candidate.compiler, format);
+      const detail::CompilerLibrary library = detail::library_of(*candidate.plugin, format);
       if (!library.is_there) {
         one.missing.push_back({one.formats.back(), library.reason});
       } else if (!one.usable) {

@@ -9,15 +9,12 @@
 #include <vector>
 
 #include "anyplace/backend/compiler.h"
-#include "plugins/plugin_open.h"
-#include "plugins/plugin_search.h"
+#include "plugins/loaded_plugins.h"
 
 namespace anyplace::detail {
 
 /// A compiler whose plugin was accepted. Never destroyed.
-struct CompilerPlugin {
-  std::string name;
-  std::string path;  ///< where its plugin is
+struct CompilerPlugin : LoadedPlugin {
   anyplace_compiler_host host{};
   anyplace_compiler_table table{};
 
@@ -32,15 +29,8 @@ struct CompilerLibrary {
 };
 CompilerLibrary library_of(const CompilerPlugin& compiler, std::uint32_t format);
 
-/// A plugin's file, and what became of it.
-struct CompilerCandidate {
-  PluginFile file;
-  const CompilerPlugin* compiler = nullptr;  ///< null: it is refused, or shadowed by another file of its name
-  Refusal refusal = {};
-};
-
-/// Returns all files in the order in which compilers are asked: by the rank that their tables say, then in the order of
-/// the search. Loads the plugins that aren't loaded yet. Throws shortages (runtime/shortage.h).
-std::vector<CompilerCandidate> compiler_candidates();
+/// Returns what became of all files, in the order in which compilers are asked: by the rank that their tables say, then
+/// in the order of the search. Loads the plugins that aren't loaded yet. Throws shortages (runtime/shortage.h).
+std::vector<Candidate<CompilerPlugin>> compiler_candidates();
 
 }  // namespace anyplace::detail

@@ -88,7 +88,7 @@ DeviceState& select(const Place& place, Backend& backend, const char* operation)
 }  // namespace
 
 DeviceState& resolve(const Place& place, const char* operation) {
-  Backend& backend = backend_in_place(place.name(), place.to_string(), operation);
+  Backend& backend = backend_in_place(place.name(), place.layers(), place.to_string(), operation);
   switch (place.kind()) {
     case Place::Kind::index: {
       const auto index = static_cast<std::size_t>(*place.index());

@@ -46,11 +46,11 @@ std::set<std::string> known_names() {
   return names;
 }
 
-/// The part of a text that was probably meant as a name: up to the colon, without blanks, in lower case.
+/// The part of a text that was probably meant as a name: up to the colon or plus, without blanks, in lower case.
 std::string presumed_name(std::string_view text) {
   std::string name;
   for (const char c : text.substr(0, compared_limit)) {
-    if (c == ':') break;
+    if (c == ':' || c == '+') break;
     if (c == ' ' || c == '\t' || c == '\n') continue;
     name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   }
@@ -86,9 +86,17 @@ std::string_view without_table_alias(std::string_view name) noexcept {
 std::span<const std::string_view> planned_names() noexcept { return planned; }
 
 std::string_view plugin_file_prefix(PluginKind kind) noexcept {
-  return kind == PluginKind::backend  ? "libanyplace_backend_"
-         : kind == PluginKind::engine ? "libanyplace_engine_"
-                                      : "libanyplace_compiler_";
+  switch (kind) {
+    case PluginKind::backend:
+      return "libanyplace_backend_";
+    case PluginKind::engine:
+      return "libanyplace_engine_";
+    case PluginKind::compiler:
+      return "libanyplace_compiler_";
+    case PluginKind::layer:
+      return "libanyplace_layer_";
+  }
+  return "";
 }
 
 std::string plugin_file_name(std::string_view name, PluginKind kind) {
@@ -110,7 +118,11 @@ std::string suggestion(std::string_view text) {
   if (std::find(meant_for_host.begin(), meant_for_host.end(), meant) != meant_for_host.end()) {
     return "did you mean \"cpu_sim\"?";
   }
-  const std::set<std::string> known = known_names();
+  return suggestion_among(text, known_names());
+}
+
+std::string suggestion_among(std::string_view text, const std::set<std::string>& known) {
+  const std::string meant = presumed_name(text);
   const std::string* nearest = nullptr;
   std::size_t least = 0;
   for (const std::string& name : known) {

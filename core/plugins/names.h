@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,7 +33,7 @@ std::string_view without_table_alias(std::string_view name) noexcept;
 std::span<const std::string_view> planned_names() noexcept;
 
 /// What a plugin is: its file is libanyplace_<kind>_<name>.so.
-enum class PluginKind { backend, engine, compiler };
+enum class PluginKind { backend, engine, compiler, layer };
 
 /// "libanyplace_backend_" and so on.
 std::string_view plugin_file_prefix(PluginKind kind) noexcept;
@@ -41,6 +42,11 @@ std::string plugin_file_name(std::string_view name, PluginKind kind = PluginKind
 /// The <name> in a plugin's file name, if `file_name` is one of that kind and <name> is valid.
 std::optional<std::string_view> name_in_file_name(std::string_view file_name,
                                                   PluginKind kind = PluginKind::backend) noexcept;
+
+/// "did you mean "trace"?" if one of the names, of which there is at least one, is near to `text`, else "known names
+/// are
+/// ..." with all of them.
+std::string suggestion_among(std::string_view text, const std::set<std::string>& known);
 
 /// "did you mean "cuda"?" if a known name (a backend's, an alias, a plugin's file) is near to `text`, else the known
 /// names.

@@ -35,9 +35,8 @@ bool is_uuid_character(char c) noexcept {
   details.operation = "Place";
   details.text = details.place + " names no device: " + problem;
   details.remedy =
-      "allowed are NAME, NAME:INDEX, NAME:uuid=UUID, NAME:pci=ADDRESS and auto, where NAME is [a-z][a-z0-9_]* and "
-      "INDEX "
-      "is 0 to 2147483647 without sign or leading zeros, like cuda:0; " +
+      "allowed are NAME, NAME:INDEX, NAME:uuid=UUID, NAME:pci=ADDRESS and auto, where NAME is [a-z][a-z0-9_]*, with "
+      "+LAYER after it for a layer, and INDEX is 0 to 2147483647 without sign or leading zeros, like cuda:0; " +
       (meant.empty() ? detail::suggestion(text) : "did you mean " + quoted(meant) + "?");
   details.see = "`anyplace devices` lists the places of this machine";
   throw Error(std::move(details));
@@ -64,6 +63,24 @@ std::string uuid_problem(std::string_view uuid) {
   if (odd != uuid.end()) return "the uuid has the character " + quoted({odd, 1});
   if (uuid.size() > uuid_limit) return "the uuid is longer than 63 characters";
   return "";
+}
+
+/// The layers of "+LAYER+LAYER".
+std::vector<std::string> parse_layers(std::string_view layers, std::string_view text) {
+  std::vector<std::string> names;
+  while (!layers.empty()) {
+    layers.remove_prefix(1);  // the plus
+    const std::string_view layer = layers.substr(0, layers.find('+'));
+    layers.remove_prefix(layer.size());
+    if (const std::string problem = detail::name_problem(layer); !problem.empty()) {
+      refuse(text, "in the layer after a '+' " + problem);
+    }
+    if (std::find(names.begin(), names.end(), layer) != names.end()) {
+      refuse(text, "the layer " + std::string(layer) + " stands there twice");
+    }
+    names.emplace_back(layer);
+  }
+  return names;
 }
 
 /// Whether `text` is dddd:dd:dd.d, with 4 to 8 digits in the first part.
@@ -97,10 +114,12 @@ std::string selector_without_key(std::string_view rest) {
 
 Place::Place(std::string_view text) {
   const std::size_t colon = text.find(':');
-  const std::string_view name = text.substr(0, colon);
+  const std::string_view backend = text.substr(0, colon);
+  const std::string_view name = backend.substr(0, backend.find('+'));
   if (text.empty()) refuse(text, "the text is empty");
   if (const std::string problem = detail::name_problem(name); !problem.empty()) refuse(text, problem);
   name_ = name;
+  layers_ = parse_layers(backend.substr(name.size()), text);
   const bool automatic = name == detail::automatic_name;
   if (colon == std::string_view::npos) {
     kind_ = automatic ? Kind::automatic : Kind::current;
@@ -148,18 +167,23 @@ std::optional<int> Place::index() const noexcept {
 }
 
 std::string Place::to_string() const {
+  std::string text = name_;
+  for (const std::string& layer : layers_) text += "+" + layer;
   switch (kind_) {
     case Kind::current:
     case Kind::automatic:
-      return name_;
+      break;
     case Kind::index:
-      return name_ + ":" + std::to_string(index_);
+      text += ":" + std::to_string(index_);
+      break;
     case Kind::uuid:
-      return name_ + ":" + std::string(uuid_key) + selector_;
+      text += ":" + std::string(uuid_key) + selector_;
+      break;
     case Kind::pci:
-      return name_ + ":" + std::string(pci_key) + selector_;
+      text += ":" + std::string(pci_key) + selector_;
+      break;
   }
-  return name_;
+  return text;
 }
 
 }  // namespace anyplace

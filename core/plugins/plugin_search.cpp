@@ -243,16 +243,16 @@ PluginListing list_plugins(PluginKind kind) {
   return listing;
 }
 
-std::vector<PluginFile> find_plugins(std::string_view name) {
-  std::vector<PluginFile> files = registered_files(PluginKind::backend);
+std::vector<PluginFile> find_plugins(std::string_view name, PluginKind kind) {
+  std::vector<PluginFile> files = registered_files(kind);
   std::erase_if(files, [&](const PluginFile& file) { return file.name != name; });
   for (const SearchDirectory& directory : search_path().directories) {
-    std::string path = directory.path + "/" + plugin_file_name(name);
+    std::string path = directory.path + "/" + plugin_file_name(name, kind);
     mode_t mode = 0;
     const bool known =
         std::any_of(files.begin(), files.end(), [&](const PluginFile& file) { return file.path == path; });
-    if (known || !exists(path, &mode) || !aliased_name(path, name).empty()) continue;
-    files.push_back({std::string(name), std::move(path), directory.source, PluginKind::backend});
+    if (known || !exists(path, &mode) || !aliased_name(path, name, kind).empty()) continue;
+    files.push_back({std::string(name), std::move(path), directory.source, kind});
   }
   return files;
 }

@@ -43,8 +43,8 @@ struct PluginListing {
 /// All plugin files of the kind in the directories, without symbolic links that are aliases.
 PluginListing list_plugins(PluginKind kind = PluginKind::backend);
 
-/// The files for a backend's name, in search order, without reading directories.
-std::vector<PluginFile> find_plugins(std::string_view name);
+/// The files of the kind for a name, in search order, without reading directories.
+std::vector<PluginFile> find_plugins(std::string_view name, PluginKind kind = PluginKind::backend);
 
 /// The backend that a vendor's symbolic link libanyplace_backend_<name>.so makes `name` an alias of; empty if none
 /// does.

@@ -95,7 +95,8 @@ void register_plugin(const std::string& path) {
   const std::string_view file = std::string_view(path).substr(slash == std::string::npos ? 0 : slash + 1);
   const std::optional<std::string_view> name = detail::name_in_file_name(file);
   std::optional<std::pair<std::string_view, detail::PluginKind>> other;
-  for (const detail::PluginKind kind : {detail::PluginKind::engine, detail::PluginKind::compiler}) {
+  for (const detail::PluginKind kind :
+       {detail::PluginKind::engine, detail::PluginKind::compiler, detail::PluginKind::layer}) {
     if (const auto its = detail::name_in_file_name(file, kind)) other.emplace(*its, kind);
   }
   if (!name && !other) {
@@ -140,6 +141,7 @@ BackendInfo backend_info(std::string_view backend) {
   info.version = found.table.version;
   info.description = found.table.description;
   info.path = found.path;
+  for (const auto& layer : found.layers) info.layers.push_back(layer->name);
   info.abi_major = found.table.abi_major;
   info.abi_minor = found.table.abi_minor;
   return info;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "plugins/automatic_order.h"
+#include "plugins/layer_stack.h"
 #include "plugins/names.h"
 #include "plugins/not_found.h"
 #include "plugins/plugin_load.h"
@@ -110,14 +111,15 @@ void make_devices(Backend& backend, std::int32_t count) {
   }
 }
 
-/// Tries to load one file. Null if it is refused; the verdict is kept. Throws failures that say nothing about the file
-/// (shortage.h, bad_alloc); the next call then goes on from there.
-Backend* try_file(Name& entry, const PluginFile& file) {
+/// Tries to load one file, and puts the layers over it. Null if it is refused; the verdict is kept. Throws failures
+/// that say nothing about the file (shortage.h, bad_alloc, a layer's); the next call then goes on from there.
+Backend* try_file(Name& entry, const PluginFile& file, const std::vector<ChosenLayer>& layers) {
   Begun& begun = entry.begun[file.path];
   if (begun.backend == nullptr) begun.backend = &make_backend(file);
   Backend& backend = *begun.backend;
   LoadResult result = load_plugin(backend, begun.progress);
-  // Registered again, because handlers run in reverse order: this one runs before the destructors that the plugin has
+  if (result.code == ErrorCode::ok) put_layers(backend, layers);
+  // Registered again, because handlers run in reverse order: this one runs before the destructors that the plugins have
   // registered by now.
   if (std::atexit(shut_down_at_exit) != 0) throw std::bad_alloc();
   if (result.code == ErrorCode::ok) {
@@ -139,8 +141,15 @@ bool was_tried(const Name& entry, const std::string& path) {
   return entry.verdicts.contains(path);
 }
 
+/// A place whose backend is looked for, and who asks.
+struct Wanted {
+  const std::string& place;
+  const std::vector<std::string>& layers;
+  const char* operation;
+};
+
 /// Loads the first file of the name that is good. Null if there is none.
-Backend* load(const std::string& name) {
+Backend* load(const std::string& name, const Wanted& wanted) {
   const std::vector<PluginFile> files = find_plugins(name);
   if (files.empty()) return nullptr;
   Name& entry = name_entry(name);
@@ -150,6 +159,7 @@ Backend* load(const std::string& name) {
     const std::lock_guard lock(registry().mutex);
     if (entry.backend != nullptr || entry.all_refused) return entry.backend;
   }
+  const std::vector<ChosenLayer> layers = chosen_layers(name, wanted.layers, wanted.place, wanted.operation);
   prepare_no_memory_error();
   // Reading these variables here makes a warning about a bad value appear at the first use of a backend.
   static_cast<void>(log_wanted());
@@ -157,7 +167,7 @@ Backend* load(const std::string& name) {
   watch_process();
   for (const PluginFile& file : files) {
     if (was_tried(entry, file.path)) continue;
-    if (Backend* const backend = try_file(entry, file)) return backend;
+    if (Backend* const backend = try_file(entry, file, layers)) return backend;
   }
   const std::lock_guard lock(registry().mutex);
   entry.all_refused = true;
@@ -165,14 +175,32 @@ Backend* load(const std::string& name) {
 }
 
 /// The first backend of ANYPLACE_AUTO that has a device.
-Backend& automatic_backend(const char* operation) {
-  const std::vector<std::string> order = automatic_order(operation);
+Backend& automatic_backend(const Wanted& wanted) {
+  const std::vector<std::string> order = automatic_order(wanted.operation);
   for (const std::string& name : order) {
     Backend* backend = loaded_backend(name);
-    if (backend == nullptr) backend = load(name);
+    if (backend == nullptr) backend = load(name, wanted);
     if (backend != nullptr && !backend->devices.empty()) return *backend;
   }
-  fail_no_automatic(order, operation);
+  fail_no_automatic(order, wanted.operation);
+}
+
+/// The backend of a name, an alias or `auto`, which is loaded if necessary.
+Backend& find_backend(const std::string& name, const Wanted& wanted) {
+  if (Backend* const loaded = loaded_backend(name)) return *loaded;
+  // A plugin's constructor or entry function may not load a backend: it could be the one that is being loaded.
+  if (!process_running() || in_callback()) refuse_call(wanted.operation);
+  if (const std::string problem = name_problem(name); !problem.empty()) fail_bad_name(name, problem, wanted.operation);
+  if (name == automatic_name) return automatic_backend(wanted);
+  std::string real(without_table_alias(name));
+  if (real == name) {
+    if (const std::string other = link_alias(name); !other.empty()) real = without_table_alias(other);
+  }
+  if (real != name) {
+    if (Backend* const loaded = loaded_backend(real)) return *loaded;
+  }
+  if (Backend* const backend = load(real, wanted)) return *backend;
+  fail_no_backend(wanted.place, name, real, wanted.operation);
 }
 
 }  // namespace
@@ -185,23 +213,15 @@ Backend* loaded_backend(const std::string& name) noexcept {
   return found == registry().names.end() ? nullptr : found->second->backend;
 }
 
-Backend& backend_of(const std::string& name, const char* operation) { return backend_in_place(name, name, operation); }
+Backend& backend_of(const std::string& name, const char* operation) {
+  return backend_in_place(name, {}, name, operation);
+}
 
-Backend& backend_in_place(const std::string& name, const std::string& place, const char* operation) {
-  if (Backend* const loaded = loaded_backend(name)) return *loaded;
-  // A plugin's constructor or entry function may not load a backend: it could be the one that is being loaded.
-  if (!process_running() || in_callback()) refuse_call(operation);
-  if (const std::string problem = name_problem(name); !problem.empty()) fail_bad_name(name, problem, operation);
-  if (name == automatic_name) return automatic_backend(operation);
-  std::string real(without_table_alias(name));
-  if (real == name) {
-    if (const std::string other = link_alias(name); !other.empty()) real = without_table_alias(other);
-  }
-  if (real != name) {
-    if (Backend* const loaded = loaded_backend(real)) return *loaded;
-  }
-  if (Backend* const backend = load(real)) return *backend;
-  fail_no_backend(place, name, real, operation);
+Backend& backend_in_place(const std::string& name, const std::vector<std::string>& layers, const std::string& place,
+                          const char* operation) {
+  Backend& backend = find_backend(name, {place, layers, operation});
+  for (const std::string& layer : layers) require_layer(backend, layer, {"the place", place, operation});
+  return backend;
 }
 
 std::vector<PluginCandidate> candidates() {

@@ -25,8 +25,10 @@ Backend& backend_of(const std::string& name, const char* operation);
 /// The backend if it was loaded and accepted in this process, else null. Loads nothing.
 Backend* loaded_backend(const std::string& name) noexcept;
 
-/// backend_of() for a name in a place: errors show `place`.
-Backend& backend_in_place(const std::string& name, const std::string& place, const char* operation);
+/// backend_of() for a name in a place, which has `layers` over it: errors show `place`. Throws invalid_argument if the
+/// backend is in use without one of them, and for layers that can't be used (layer_stack.h).
+Backend& backend_in_place(const std::string& name, const std::vector<std::string>& layers, const std::string& place,
+                          const char* operation);
 
 /// All candidate files in search order, with what is known of them.
 std::vector<PluginCandidate> candidates();

@@ -4,6 +4,7 @@
 // be held for long, so a fork doesn't wait for it: while a plugin is loaded, the child is refused (runtime/exit.h).
 #include "plugins/subsystem.h"
 
+#include "plugins/layer_choice.h"
 #include "plugins/plugin_search.h"
 #include "plugins/registry.h"
 
@@ -12,11 +13,13 @@ namespace {
 
 void lock_all() noexcept {
   registered_mutex().lock();
+  layer_choice_mutex().lock();
   registry_mutex().lock();
 }
 
 void unlock_all() noexcept {
   registry_mutex().unlock();
+  layer_choice_mutex().unlock();
   registered_mutex().unlock();
 }
 

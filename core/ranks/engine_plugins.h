@@ -11,15 +11,12 @@
 #include <vector>
 
 #include "anyplace/backend/engine.h"
-#include "plugins/plugin_open.h"
-#include "plugins/plugin_search.h"
+#include "plugins/loaded_plugins.h"
 
 namespace anyplace::detail {
 
 /// An engine whose plugin was accepted. Never destroyed.
-struct Engine {
-  std::string name;
-  std::string path;                   ///< where its plugin is
+struct Engine : LoadedPlugin {
   std::vector<std::string> backends;  ///< the backends that its table names
   bool serves_others = false;         ///< it is chosen for backends that no other engine names
   std::vector<std::string> launcher_variables;
@@ -34,18 +31,11 @@ struct Engine {
 /// The function that anyplace_engine_host::ended calls. host_runtime.cpp sets it before an engine can call it.
 extern std::atomic<void (*)(const Engine& engine, const char* text) noexcept> engine_ended;
 
-/// A plugin's file, and what became of it.
-struct EngineCandidate {
-  PluginFile file;
-  const Engine* engine = nullptr;  ///< null: it is refused, or shadowed by another file of its name
-  Refusal refusal = {};
-};
-
-/// Returns all files in the order in which engines are chosen. The engines that name all backends that they serve come
-/// before those that serve "*"; otherwise the order of the search is kept. Loads the plugins that aren't loaded yet.
-/// Once an engine was accepted, no other file of its name is. Throws shortages (runtime/shortage.h); the next call then
-/// loads what is left.
-std::vector<EngineCandidate> engine_candidates();
+/// Returns what became of all files, in the order in which engines are chosen. The engines that name all backends that
+/// they serve come before those that serve "*"; otherwise the order of the search is kept. Loads the plugins that
+/// aren't loaded yet. Once an engine was accepted, no other file of its name is. Throws shortages (runtime/shortage.h);
+/// the next call then loads what is left.
+std::vector<Candidate<Engine>> engine_candidates();
 
 /// Returns the accepted engines, in the order of engine_candidates().
 std::vector<const Engine*> engines();

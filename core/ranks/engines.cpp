@@ -51,9 +51,9 @@ const Engine* engine_of(const std::vector<const Engine*>& all, const std::string
 
 [[noreturn]] void refuse_name(const DeviceState& device, const std::string& name, const char* operation) {
   std::vector<std::string> names;
-  for (const EngineCandidate& candidate : engine_candidates()) {
-    if (candidate.engine != nullptr) names.push_back(candidate.engine->name);
-    if (candidate.engine != nullptr || candidate.file.name != name) continue;
+  for (const auto& candidate : engine_candidates()) {
+    if (candidate.plugin != nullptr) names.push_back(candidate.plugin->name);
+    if (candidate.plugin != nullptr || candidate.file.name != name) continue;
     fail(ErrorCode::plugin_refused, device.place, operation,
          fmt::format("the engine {} was found and can't be used: {}: {}\n{}\n`anyplace doctor` lists the engines", name,
                      candidate.file.path, candidate.refusal.reason, candidate.refusal.remedy));
@@ -83,16 +83,16 @@ const Engine& chosen_engine(const DeviceState& device, const std::string& name, 
   refuse_name(device, name, operation);
 }
 
-CommunicatorEngine listing(const EngineCandidate& candidate) {
+CommunicatorEngine listing(const Candidate<Engine>& candidate) {
   CommunicatorEngine listed;
   listed.name = candidate.file.name;
   listed.plugin = candidate.file.path;
-  if (candidate.engine == nullptr) {
+  if (candidate.plugin == nullptr) {
     listed.reason = candidate.refusal.reason;
     if (!candidate.refusal.remedy.empty()) listed.reason += "; " + candidate.refusal.remedy;
     return listed;
   }
-  const Engine& engine = *candidate.engine;
+  const Engine& engine = *candidate.plugin;
   for (const std::string& backend : engine.backends) listed.serves += (listed.serves.empty() ? "" : ", ") + backend;
   if (engine.serves_others) {
     listed.serves +=
@@ -148,7 +148,7 @@ MadeGroup make_group(DeviceState& device, const BootstrapPlan& asked, const Comm
 std::vector<CommunicatorEngine> communicator_engines() {
   detail::enter("communicator_engines");
   std::vector<CommunicatorEngine> engines;
-  for (const detail::EngineCandidate& candidate : detail::engine_candidates()) {
+  for (const auto& candidate : detail::engine_candidates()) {
     engines.push_back(detail::listing(candidate));
   }
   return engines;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of accepted backends.
+// The list of accepted backends, and the end of their layers.
 #include "runtime/backend.h"
 
 #include <algorithm>
@@ -20,6 +20,12 @@ NoDestructor<Accepted> accepted;
 void add_accepted(Backend& backend) {
   const std::lock_guard lock(accepted.value.mutex);
   accepted.value.backends.push_back(&backend);
+}
+
+void end_layers(const Backend& backend) noexcept {
+  for (const auto& layer : backend.layers) {
+    if (layer->end != nullptr) layer->end(layer->instance);
+  }
 }
 
 std::vector<Backend*> accepted_backends() {

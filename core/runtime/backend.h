@@ -75,12 +75,22 @@ struct DeviceState {
   std::atomic<std::uint64_t> bytes_in_use{0};
 };
 
+/// A layer over a backend (plugins/layer_stack.h).
+struct BackendLayer {
+  std::string name;
+  anyplace_backend_table next{};          ///< the table that the layer calls
+  void (*end)(void* instance) = nullptr;  ///< anyplace_layer_table::end; may be null
+  void* instance = nullptr;               ///< the self of the layer's table
+};
+
 struct Backend {
   std::string name;
   std::string path;  ///< the path of the plugin's file
   anyplace_host host{};
-  /// Entries beyond those that the plugin filled are null.
+  /// The table that the core calls: the plugin's, or that of the outermost layer. Entries beyond those that were filled
+  /// are null.
   anyplace_backend_table table{};
+  std::vector<std::unique_ptr<BackendLayer>> layers;  ///< the outermost first; fixed before the devices are made
   std::vector<std::unique_ptr<DeviceState>> devices;
   /// The backend's note on what may hide further devices; often empty.
   std::string hidden_note;
@@ -88,6 +98,8 @@ struct Backend {
 
 /// Adds a backend whose devices have been made. Throws bad_alloc.
 void add_accepted(Backend& backend);
+/// Calls the layers' `end`, the outermost first.
+void end_layers(const Backend& backend) noexcept;
 /// All accepted backends, in the order of their acceptance.
 std::vector<Backend*> accepted_backends();
 

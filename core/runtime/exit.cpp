@@ -226,12 +226,12 @@ struct Outcome {
 void shut_down(Backend& backend, Clock::time_point deadline, bool own_thread, Outcome& outcome) noexcept {
   if (backend.table.shutdown == nullptr) {
     wait_for_used(backend, deadline, own_thread);
-    return;
+  } else {
+    const anyplace_status status = backend.table.shutdown(backend.table.self, nanoseconds_until(deadline));
+    if (status != ANYPLACE_STATUS_OK) outcome.why = take_message();
+    outcome.status.store(status, std::memory_order_release);
   }
-  const anyplace_status status = backend.table.shutdown(backend.table.self, nanoseconds_until(deadline));
-  if (status == ANYPLACE_STATUS_OK) return;
-  outcome.why = take_message();
-  outcome.status.store(status, std::memory_order_release);
+  end_layers(backend);
 }
 
 bool settle_all(Clock::time_point deadline) noexcept {

@@ -33,6 +33,7 @@
 //   guard.h    DeviceGuard, StreamGuard: the current device and stream, for a scope
 //   error.h    Error: the one exception
 //   plugins.h  where backends come from
+//   layers.h   what stands between the library and a backend
 //
 // Owning types (Stream, Event, Buffer, Kernel, Module) can be moved, not copied. Each derives from a view of the same
 // name, which is a number, free to copy, and safe to use wrongly: a destroyed handle is an error, not a crash.
@@ -55,6 +56,7 @@
 #include "ipc.h"
 #include "kernel.h"
 #include "kernel_images.h"
+#include "layers.h"
 #include "memory.h"
 #include "memory_stats.h"
 #include "monitor.h"

@@ -2,21 +2,25 @@
 //
 // Place: the text that names a device. Making one only parses text: it opens no plugin and touches no device.
 //
-//   place     = name | name ":" index | name ":uuid=" uuid | name ":pci=" address | "auto"
+//   place     = backend | backend ":" index | backend ":uuid=" uuid | backend ":pci=" address
+//   backend   = ( name | "auto" ) { "+" layer }        "auto" stands alone
 //   name      = [a-z][a-z0-9_]*            31 characters at most
 //   index     = "0" | [1-9][0-9]*          fits int
 //   uuid      = [A-Za-z0-9-]+              63 characters at most
 //   address   = dddd:dd:dd.d               hexadecimal; the domain has 4 to 8 digits
+//   layer     = name                       each once
 //
 // A uuid may be cut short, as long as only one device's begins so.
 //
 // A name alone means the calling thread's current device of that backend. `auto` means the first backend with a device,
-// in the order of the environment variable ANYPLACE_AUTO.
+// in the order of the environment variable ANYPLACE_AUTO. A place with layers names the same device as without; it says
+// that they have to be over the backend (layers.h).
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "export.h"
 
@@ -43,6 +47,8 @@ class ANYPLACE_API Place {
   std::string backend() const;
   /// The number, if this place is name:index.
   std::optional<int> index() const noexcept;
+  /// The layers after the name, in their order.
+  const std::vector<std::string>& layers() const noexcept { return layers_; }
   /// The uuid or pci address, unchanged; else empty.
   const std::string& selector() const noexcept { return selector_; }
   /// The text that parses back to this place; the same text that it was made of.
@@ -56,6 +62,7 @@ class ANYPLACE_API Place {
   int index_ = -1;
   std::string name_;
   std::string selector_;
+  std::vector<std::string> layers_;
 };
 
 }  // namespace anyplace

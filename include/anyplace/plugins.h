@@ -76,8 +76,8 @@ ANYPLACE_API std::vector<PluginDirectoryProblem> plugin_directory_problems();
 /// Makes `path` the first candidate for the name in its file name. Opens nothing yet. Throws invalid_argument if the
 /// file is not named libanyplace_backend_<name>.so or isn't there, or if that backend is in use already from another
 /// file. A backend whose files were all refused is tried again with this one. A file libanyplace_engine_<name>.so is an
-/// engine of communicators (communicator.h), and libanyplace_compiler_<name>.so a compiler (compile.h); one of its name
-/// that is in use stays so.
+/// engine of communicators (communicator.h), libanyplace_compiler_<name>.so a compiler (compile.h), and
+/// libanyplace_layer_<name>.so a layer (layers.h); one of its name that is in use stays so.
 ANYPLACE_API void register_plugin(const std::string& path);
 
 /// Names of all candidates, without repetition: first in the order of ANYPLACE_AUTO (of its default, if its value is
@@ -100,6 +100,7 @@ struct BackendInfo {
   std::string path;  ///< the path of its plugin
   unsigned abi_major = 0;
   unsigned abi_minor = 0;
+  std::vector<std::string> layers;  ///< the layers over it (layers.h), the outermost first
 };
 ANYPLACE_API BackendInfo backend_info(std::string_view backend);
 

@@ -282,6 +282,38 @@ TEST_CASE("doctor says why a compiler's plugin is refused") {
   CHECK(found);
 }
 
+TEST_CASE("doctor lists the layers, and says which are on") {
+  const json answer = run_command({"doctor", "--json"}, {{"ANYPLACE_LAYERS", "cpu_sim+faults"}}).json();
+  bool found = false;
+  for (const json& layer : answer.at("layers")) {
+    if (layer.at("name") != "faults") continue;
+    found = true;
+    CHECK(layer.at("usable") == true);
+    CHECK(layer.at("variables") == json{"ANYPLACE_FAULTS", "ANYPLACE_FAULTS_REPORT"});
+  }
+  CHECK(found);
+  CHECK(answer.at("layers_on").at("cpu_sim") == json{"faults"});
+  CHECK(answer.at("layers_problem").is_null());
+  const std::string text = run_command({"doctor"}, {{"ANYPLACE_LAYERS", "cpu_sim+faults"}}).out;
+  CHECK(contains(text, "  faults: can be used\n"));
+  CHECK(contains(text, "on for cpu_sim:"));
+}
+
+TEST_CASE("doctor shows what is wrong with ANYPLACE_LAYERS") {
+  const json answer = run_command({"doctor", "--json"}, {{"ANYPLACE_LAYERS", "fault"}}).json();
+  CHECK(contains(answer.at("layers_problem"), "ANYPLACE_LAYERS names the layer \"fault\""));
+  CHECK(answer.at("layers_on").empty());
+}
+
+TEST_CASE("doctor says why a layer can't be used") {
+  const json answer = run_command({"doctor", "--json"}, {{"ANYPLACE_FAULTS", "nothing"}}).json();
+  for (const json& layer : answer.at("layers")) {
+    if (layer.at("name") != "faults") continue;
+    CHECK(layer.at("usable") == false);
+    CHECK(contains(layer.at("reason"), "ANYPLACE_FAULTS, column 1"));
+  }
+}
+
 TEST_CASE("doctor shows what is wrong with ANYPLACE_AUTO") {
   const json problem = run_command({"doctor", "--json"}, {{"ANYPLACE_AUTO", "cuda"}}).json().at("auto").at("problem");
   CHECK(problem.at("code").is_string());

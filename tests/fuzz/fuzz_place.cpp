@@ -25,7 +25,8 @@ void check_place(const anyplace::Place& place, std::string_view text) {
   require(anyplace::Place(place.to_string()) == place);
   require(!place.backend().empty() && place.name().size() <= 31);
   require(place.index().has_value() == (place.kind() == anyplace::Place::Kind::index));
-  if (place.index()) require(*place.index() >= 0 && anyplace::Place(place.name(), *place.index()) == place);
+  if (place.index()) require(*place.index() >= 0);
+  if (place.index() && place.layers().empty()) require(anyplace::Place(place.name(), *place.index()) == place);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process with raised privileges takes no plugins from where its environment points.
+// A process with raised privileges takes no plugins from where its environment points, and no layers that it names.
 #include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,11 +41,14 @@ std::string said_by(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("The path variable is ignored where the process runs with raised privileges") {
+TEST_CASE("The variables of paths and layers are ignored where the process runs with raised privileges") {
   const Folder folder;
   anyplace_test::write_file(folder.plugin("planted"), "");
   anyplace_test::search_in(folder.path());
-  CHECK_THAT(said_by(ANYPLACE_TEST_SAY_SEARCH), Contains("raised 0") && Contains("backend planted"));
+  anyplace_test::write_file(folder.file("libanyplace_layer_planted.so"), "");
+  anyplace_test::set_variable("ANYPLACE_LAYERS", "planted");
+  CHECK_THAT(said_by(ANYPLACE_TEST_SAY_SEARCH),
+             Contains("raised 0") && Contains("backend planted") && Contains("layer planted"));
 
   const std::string program = folder.file("say_search");
   std::filesystem::copy_file(ANYPLACE_TEST_SAY_SEARCH, program);

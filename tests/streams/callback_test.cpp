@@ -105,6 +105,10 @@ struct Everything {
         {"Module", [&] { Module::from_file(device, "/nowhere"); }},
         {"backend_names", [] { backend_names(); }},
         {"plugin_candidates", [] { plugin_candidates(); }},
+        {"layers", [] { layers(); }},
+        {"use_layers", [] { use_layers({}); }},
+        {"layers_of", [] { layers_of("cpu_sim"); }},
+        {"layer_command", [] { layer_command("faults", "clear"); }},
         {"backend_info", [] { backend_info("cpu_sim"); }},
     };
   }

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The boundary of layers: everything that the core and a layer say to each other, in C.
+ *
+ * A layer stands between the core and a backend: it fills a table of functions of the backend's shape, each of which
+ * may call the table below. It is a shared object named libanyplace_layer_<name>.so that exports one symbol,
+ * anyplace_layer_entry. The core finds it where it finds backends, calls the symbol once, and then `begin` once for
+ * each backend that the layer is put over. docs/layers.md says how layers are chosen and in which order they stand;
+ * kit/layer.h makes the table of a C++ class.
+ *
+ * The rules of abi.h for types, versions, ownership, threads, texts and messages hold here, too. What is different:
+ * - Contract. To the core a layer is the backend: its entries keep the promises of abi.h. To the table below it is the
+ *   core: it calls no entry with a handle after the call that destroys it, and so on.
+ * - Self. An entry is called with the `self` of the table that it is in. So a layer calls the table below with
+ *   next->self.
+ * - Handles. They pass unchanged, whatever layers there are.
+ * - Time. A layer is put over a backend before the backend's devices are first asked for their properties, and stays
+ *   for the life of the process. device_count was called before.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "abi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ANYPLACE_LAYER_ABI_MAJOR 1u
+#define ANYPLACE_LAYER_ABI_MINOR 0u
+#define ANYPLACE_LAYER_ENTRY_SYMBOL "anyplace_layer_entry"
+
+/* The functions that the core offers to a layer's own entries. Those of a backend's table get the backend's
+ * anyplace_host in `begin`. Valid for the life of the process. */
+typedef struct anyplace_layer_host {
+  uint32_t struct_size;
+  uint32_t abi_major;
+  uint32_t abi_minor;
+  uint32_t reserved;
+  void* context; /* pass it back as the first argument */
+  void (*leave_message)(void* context, int64_t vendor_code, const char* vendor_name, const char* text);
+  void (*log)(void* context, uint32_t level, const char* text);
+} anyplace_layer_host;
+
+/* Where the answer to a command goes. */
+typedef struct anyplace_layer_reply {
+  uint32_t struct_size;
+  uint32_t reserved;
+  void* context;
+  /* Called any number of times, with pieces of the answer. */
+  void (*text)(void* context, const char* text, uint64_t count);
+} anyplace_layer_reply;
+
+typedef struct anyplace_layer_table {
+  uint32_t struct_size; /* in: bytes the core has; out: bytes the layer filled, no more than that */
+  uint32_t abi_major;   /* ANYPLACE_LAYER_ABI_MAJOR and _MINOR of the header that the layer was built with */
+  uint32_t abi_minor;
+  uint32_t backend_abi_major;  /* ANYPLACE_ABI_MAJOR of that header */
+  uint32_t backend_table_size; /* sizeof(anyplace_backend_table) there: a layer has to know all entries of the core's */
+  uint32_t reserved;
+  char name[32];         /* the <name> of its file */
+  char version[32];      /* of the plugin */
+  char description[128]; /* one line for people */
+  char variables[256];   /* the environment variables that it reads, blanks between; "" if none */
+  void* self;            /* passed back as the first argument of `begin` and `command`; may be null */
+
+  /* Puts the layer over a backend. host is the backend's, next the table below, which is complete: entries that the
+   * backend lacks are null. Both are valid for the life of the process. table->struct_size is what the core has. The
+   * layer fills the table: name, version and description are next's, self is its own for this backend. It may add
+   * entries that next lacks and leave out others, if device_properties says so. A failure keeps the backend from being
+   * used; the next use tries again. */
+  anyplace_status (*begin)(void* self, const anyplace_host* host, const anyplace_backend_table* next,
+                           anyplace_backend_table* table);
+  /* The core calls it once for each `begin` that succeeded, with the self of the table that this filled: at exit, when
+   * the backend's shutdown has returned, and where another layer couldn't be put over the same backend. No entry is
+   * called afterwards. Work that was left behind may still call what the layer gave to the backend (host functions), so
+   * nothing that they use is freed. It isn't called in a forked child, nor if shutdown hangs. (optional): it isn't
+   * called. */
+  void (*end)(void* instance);
+  /* Does what the program asks of the layer by name (anyplace::layer_command). The layer defines names and arguments.
+   * Returns INVALID_ARGUMENT, with a message, for a name that it doesn't know and for a bad argument. Any thread may
+   * call it, also before the first `begin`. (optional): the layer takes no commands. */
+  anyplace_status (*command)(void* self, const char* name, const char* argument, const anyplace_layer_reply* reply);
+  /* -- End of version 1.0. */
+} anyplace_layer_table;
+
+/* The one symbol that a layer's plugin exports. Called once per process, by any thread. A status other than OK, with a
+ * message, refuses the plugin with that reason. The rules of anyplace_backend_entry (abi.h) hold. */
+typedef anyplace_status (*anyplace_layer_entry_function)(const anyplace_layer_host* host, anyplace_layer_table* table);
+ANYPLACE_PLUGIN_EXPORT anyplace_status anyplace_layer_entry(const anyplace_layer_host* host,
+                                                            anyplace_layer_table* table);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
