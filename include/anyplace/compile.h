@@ -36,6 +36,8 @@
 
 namespace anyplace {
 
+class Device;
+
 struct CompileOptions {
   std::string name = "kernels.cu";         ///< the name of the source in messages
   int standard = 20;                       ///< of C++: 17 or 20; compilers may take a newer one
@@ -95,13 +97,17 @@ struct MissingFormat {
 struct Compiler {
   std::string name;
   std::string plugin;                  ///< the path of its file
-  std::vector<std::string> formats;    ///< the image formats that it can make, as in KernelImage::format
+  std::vector<std::string> formats;     ///< the image formats that it can make, as in KernelImage::format
+  std::vector<std::string> from_spirv;  ///< those that it can make of SPIR-V, for devices that don't take that
   std::vector<MissingFormat> missing;  ///< those of them for which what it works with isn't there
   std::string library;                 ///< the library or program that it works with; empty if there is none
   std::string version;
   bool usable = false;  ///< for one of the formats at least
   std::string reason;   ///< why it can't be used for any of them
 };
+/// Whether a Module on the device can be made of an image of the format ("spirv"): because the device takes it, or
+/// because a compiler that is here makes of it what the device takes.
+ANYPLACE_API bool takes_images(const Device& device, std::string_view format);
 /// All compilers' plugins, in the order in which they are asked. Starts none.
 ANYPLACE_API std::vector<Compiler> compilers();
 

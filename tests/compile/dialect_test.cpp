@@ -279,9 +279,8 @@ std::vector<Expected> expected() {
   };
 }
 
-/// Compiles the kernels for the device, runs each and compares.
-void check_kernels(const Device& device, const CompileOptions& options = {}) {
-  const Module module = Module::compile(device, source(), options);
+/// Runs each kernel on the device and compares.
+void check_kernels(const Device& device, const Module& module) {
   const Stream stream(device);
   const Buffer in = Buffer::of<Word>(stream, count), out = Buffer::of<Word>(stream, count);
   const Words values = input();
@@ -295,6 +294,10 @@ void check_kernels(const Device& device, const CompileOptions& options = {}) {
     stream.synchronize();
     CHECK(words == one.words);
   }
+}
+
+void check_kernels(const Device& device, const CompileOptions& options = {}) {
+  check_kernels(device, Module::compile(device, source(), options));
 }
 
 }  // namespace
@@ -317,6 +320,18 @@ TEST_CASE("Kernels that use all of the language compute the same if Clang compil
 TEST_CASE("Kernels that use all of the language compute the same without optimisation") {
   const OwnCache cache;
   check_kernels(Device("cpu_sim:0"), {.debug = true});
+}
+
+TEST_CASE("Kernels that use all of the language compute the same out of SPIR-V on the host") {
+  const OwnCache cache;
+  const Device device("cpu_sim:0");
+  if (!takes_images(device, "spirv")) {
+    std::cout << "ANYPLACE_TEST_SKIPPED: there are no programs for SPIR-V (Debian: apt-get install clang-14 llvm-spirv-14)\n";
+    return;
+  }
+  const std::string targets[] = {"spirv"};
+  const CompiledKernels made = compile(source(), targets);
+  check_kernels(device, Module(device, made.images()));
 }
 
 TEST_CASE("Every compiler that is there makes images of kernels that use all of the language") {
