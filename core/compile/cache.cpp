@@ -23,7 +23,6 @@
 #include "compile/records.h"
 #include "compile/sha256.h"
 #include "compile/whole_file.h"
-#include "runtime/no_destructor.h"
 
 namespace anyplace::detail {
 namespace {
@@ -49,15 +48,6 @@ std::string identity_of(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return "";
   return fmt::format("{} {}.{}", status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
-}
-
-const std::string& sum_of_dialect() {
-  static const NoDestructor<std::string> sum([] {
-    std::string all;
-    for (const auto& [name, text] : dialect_headers) add_record(all, name, text);
-    return sha256(all);
-  }());
-  return sum.value;
 }
 
 /// Whether nobody but this user, or root, can have written the file or folder.
@@ -230,7 +220,7 @@ std::string KernelCache::key_of(const CompileJob& job, const std::string& compil
   known.plugin = identity_of(job.plugin);  // where it is makes no difference
   std::string all;
   add_record(all, "entries", version_of_entries);
-  add_record(all, "headers", sum_of_dialect());
+  add_record(all, "headers", dialect_sum);
   add_record(all, "compiler", compiler);
   add_record(all, "version", version);
   add_record(all, "job", to_records(known));

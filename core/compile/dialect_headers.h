@@ -4,11 +4,16 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <utility>
 
 namespace anyplace::detail {
 
 /// A name below the folder of headers, and the text.
 extern const std::span<const std::pair<const char*, const char*>> dialect_headers;
+
+/// Tells one version of the headers from another. The build computes it from their texts; a process would spend more
+/// time on that than on all else that a hit in the cache takes.
+extern const std::string_view dialect_sum;
 
 }  // namespace anyplace::detail

@@ -144,7 +144,7 @@ TEST_CASE("An image is made for each target, by the compilers that are there") {
     if (std::any_of(found->missing.begin(), found->missing.end(), is_its)) {
       const Error error = required_error([&] { static_cast<void>(make()); });
       CHECK(error.code() == ErrorCode::unsupported);
-      CHECK(std::string(error.what()).find("apt-get install") != std::string::npos);
+      CHECK(std::string(error.what()).find("install") != std::string::npos);  // by apt-get or pip
       continue;
     }
     const CompiledKernels made = make();
