@@ -23,6 +23,7 @@ function(anyplace_print_summary)
     "compilers/clang|compiler clang|anyplace_compiler_clang"
     "compilers/nvrtc|compiler nvrtc|anyplace_compiler_nvrtc"
     "compilers/hiprtc|compiler hiprtc|anyplace_compiler_hiprtc"
+    "compilers/spirv_host|compiler spirv_host|anyplace_compiler_spirv_host"
     "conformance|conformance suite|anyplace_conformance"
     "anyplace command|anyplace command|anyplace_command"
     "examples|examples|hello"

@@ -38,11 +38,13 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
   if (translator.empty()) return refuse(ANYPLACE_STATUS_LIBRARY_MISSING, "llvm-spirv isn't there any more");
   const std::string_view functions_bytes(reinterpret_cast<const char*>(opencl_functions_archive.data()),
                                          opencl_functions_archive.size());
-  if (!write_file(image, with_plain_builtins({request->source, request->source_bytes})) || !write_file(functions, functions_bytes)) {
+  if (!write_file(image, with_plain_builtins({request->source, request->source_bytes})) ||
+      !write_file(functions, functions_bytes)) {
     return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't write below " + folder);
   }
-  if (const anyplace_status status = step("llvm-spirv can't read the image",
-                                          {translator, "-r", "--spirv-ext=+all", "-o", bitcode, image}, *request, *sink)) {
+  if (const anyplace_status status =
+          step("llvm-spirv can't read the image", {translator, "-r", "--spirv-ext=+all", "-o", bitcode, image},
+               *request, *sink)) {
     return status;
   }
   std::vector<std::string> to_text{clang, "--target=spir64", "-Wno-override-module", "-x", "ir", "-S", "-emit-llvm"};
@@ -53,7 +55,8 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
   }
   std::string bytes;
   if (!read_file(text, bytes)) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't read " + text);
-  if (!write_file(host_text, host_ir_of(bytes))) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't write " + host_text);
+  if (!write_file(host_text, host_ir_of(bytes)))
+    return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't write " + host_text);
   std::vector<std::string> build{clang, "-Wno-override-module", "-O2", "-fPIC", "-shared", "-x", "ir"};
   if (!is_clang_14(clang)) build.insert(build.end(), {"-Xclang", "-no-opaque-pointers"});
   build.insert(build.end(), {host_text, "-x", "none", functions, "-Wl,-z,defs", "-Wl,--gc-sections", "-o", made});

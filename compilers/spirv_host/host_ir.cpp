@@ -45,8 +45,9 @@ void replace_word(std::string& line, std::string_view word, std::string_view by)
 /// What stands between a variable's name and its type before `thread_local` may: its linkage and visibility.
 bool is_linkage(std::string_view word) {
   static const std::set<std::string_view> words = {
-      "private",  "internal",     "available_externally", "linkonce", "weak",    "common",  "appending", "extern_weak",
-      "external", "linkonce_odr", "weak_odr",             "hidden",   "default", "protected", "dso_local"};
+      "private",     "internal", "available_externally", "linkonce", "weak",   "common",  "appending",
+      "extern_weak", "external", "linkonce_odr",         "weak_odr", "hidden", "default", "protected",
+      "dso_local"};
   return words.count(word) != 0;
 }
 
@@ -170,7 +171,7 @@ class HostIr {
 
   const std::vector<std::string_view> lines_;
   std::vector<IrFunction> kernels_;
-  std::map<std::string, IrFunction> declared_;   ///< by the host's name
+  std::map<std::string, IrFunction> declared_;  ///< by the host's name
   std::map<std::string, std::string> renamed_;  ///< global names, and the host's
 };
 

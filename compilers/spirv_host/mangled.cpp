@@ -31,7 +31,8 @@ class Reader {
   }
   std::size_t number() {
     std::size_t value = 0;
-    while (at_ < text_.size() && is_digit(text_[at_])) value = value * 10 + static_cast<std::size_t>(text_[at_++] - '0');
+    while (at_ < text_.size() && is_digit(text_[at_]))
+      value = value * 10 + static_cast<std::size_t>(text_[at_++] - '0');
     return std::min(value, text_.size());
   }
   std::string named() {
@@ -109,7 +110,8 @@ std::string host_name_of(std::string_view name) {
   std::optional<MangledFunction> function = read_mangled(name);
   if (!function) return std::string(name);
   // The one function that does something else with other address spaces.
-  const bool copies_out = function->name == "async_work_group_strided_copy" && name.find("PU3AS1") < name.find("PU3AS3");
+  const bool copies_out =
+      function->name == "async_work_group_strided_copy" && name.find("PU3AS1") < name.find("PU3AS3");
   if (copies_out) function->name += "_out";
   return mangled(*function);
 }

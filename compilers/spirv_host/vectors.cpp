@@ -17,10 +17,10 @@
 namespace anyplace::compilers {
 namespace {
 
-constexpr std::array mixing = {"dot",           "length",        "distance", "normalize", "cross",   "fast_length",
+constexpr std::array mixing = {"dot",           "length",         "distance", "normalize", "cross",   "fast_length",
                                "fast_distance", "fast_normalize", "any",      "all",       "shuffle", "shuffle2"};
-constexpr std::array comparing = {"isnan",     "isinf",       "isfinite",     "isnormal",     "signbit",
-                                  "isequal",   "isnotequal",  "isless",       "islessequal",  "isgreater",
+constexpr std::array comparing = {"isnan",     "isinf",       "isfinite",      "isnormal",      "signbit",
+                                  "isequal",   "isnotequal",  "isless",        "islessequal",   "isgreater",
                                   "isordered", "isunordered", "islessgreater", "isgreaterequal"};
 
 template <class List>
@@ -196,9 +196,8 @@ std::string vector_function(const IrFunction& function, std::set<std::string>& c
   const bool is_load = plain.starts_with("vload") && !plain.starts_with("vload_half") && lanes_of(function.result) != 0;
   const bool is_store = plain.starts_with("vstore") && !plain.starts_with("vstore_half");
   if (is_load || is_store) return load_or_store(function);
-  const bool has_vector =
-      std::any_of(name->parameters.begin(), name->parameters.end(),
-                  [](const std::string& type) { return type.find("Dv") != type.npos; });
+  const bool has_vector = std::any_of(name->parameters.begin(), name->parameters.end(),
+                                      [](const std::string& type) { return type.find("Dv") != type.npos; });
   if (!has_vector) return "";
   if (is_in(mixing, plain)) return mix(function, *name, called);
   if (lanes_of(function.result) == 0) return "";

@@ -43,9 +43,10 @@ std::vector<const CompilerPlugin*> chosen_compilers(const CompileOptions& option
     names.remove_prefix(std::min(comma + 1, names.size()));
     const auto found = std::find_if(all.begin(), all.end(), [&](const auto* one) { return one->name == name; });
     if (found == all.end()) {
-      fail(ErrorCode::invalid_argument, "", "compile", fmt::format("{} names the compiler {}\nthere is {}\nanyplace doctor lists them",
-                         is_option ? "CompileOptions::compiler" : "ANYPLACE_COMPILERS", detail::quoted(name),
-                         known.empty() ? "none" : known));
+      fail(ErrorCode::invalid_argument, "", "compile",
+           fmt::format("{} names the compiler {}\nthere is {}\nanyplace doctor lists them",
+                       is_option ? "CompileOptions::compiler" : "ANYPLACE_COMPILERS", detail::quoted(name),
+                       known.empty() ? "none" : known));
     }
     chosen.push_back(*found);
   }
@@ -141,7 +142,8 @@ MadeImage Compilation::make(const Target& target) {
 }
 
 /// Has the compiler make the job's image.
-std::optional<CompileResult> Compilation::try_compiler(const CompilerPlugin& compiler, const Target& target, Asked& asked) {
+std::optional<CompileResult> Compilation::try_compiler(const CompilerPlugin& compiler, const Target& target,
+                                                       Asked& asked) {
   const auto add = [&](const std::string& reason) {
     asked.add(fmt::format("{} for {}: {}", compiler.name, word_of(job_.format), reason));
   };
@@ -167,7 +169,8 @@ std::optional<CompileResult> Compilation::try_compiler(const CompilerPlugin& com
     details.code = ErrorCode::compile_failed;
     details.place = target.text;
     details.operation = "compile";
-    details.text = fmt::format("{} can't {}", compiler.name, job_.language == ANYPLACE_SOURCE_SPIRV ? "translate the image" : "compile the source");
+    details.text = fmt::format("{} can't {}", compiler.name,
+                               job_.language == ANYPLACE_SOURCE_SPIRV ? "translate the image" : "compile the source");
     if (!asked.failures.empty()) details.text += "; " + asked.failures;
     details.vendor_text = result.log;
     throw Error(std::move(details));

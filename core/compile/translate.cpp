@@ -27,8 +27,8 @@ std::string translate_spirv(DeviceState& device, std::span<const std::byte> imag
     details.code = ErrorCode::invalid_image;
     details.place = device.place;
     details.operation = operation;
-    details.text = 
-        fmt::format("the image is SPIR-V, of which a shared object has to be made for this device; {}", error.problem());
+    details.text = fmt::format("the image is SPIR-V, of which a shared object has to be made for this device; {}",
+                               error.problem());
     details.vendor_text = error.vendor_text();
     details.see = "docs/kernels.md says what that takes";
     throw Error(std::move(details));
@@ -40,7 +40,9 @@ std::string translate_spirv(DeviceState& device, std::span<const std::byte> imag
 bool takes_images(const Device& device, std::string_view format) {
   detail::enter("takes_images");
   const std::vector<std::string> formats = device.properties().image_formats;
-  const auto takes = [&](std::string_view one) { return std::find(formats.begin(), formats.end(), one) != formats.end(); };
+  const auto takes = [&](std::string_view one) {
+    return std::find(formats.begin(), formats.end(), one) != formats.end();
+  };
   if (takes(format)) return true;
   if (format != "spirv" || !takes("shared_object")) return false;
   const std::vector<detail::CompilerCandidate> candidates = detail::compiler_candidates();

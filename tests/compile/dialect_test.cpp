@@ -326,7 +326,8 @@ TEST_CASE("Kernels that use all of the language compute the same out of SPIR-V o
   const OwnCache cache;
   const Device device("cpu_sim:0");
   if (!takes_images(device, "spirv")) {
-    std::cout << "ANYPLACE_TEST_SKIPPED: there are no programs for SPIR-V (Debian: apt-get install clang-14 llvm-spirv-14)\n";
+    std::cout
+        << "ANYPLACE_TEST_SKIPPED: there are no programs for SPIR-V (Debian: apt-get install clang-14 llvm-spirv-14)\n";
     return;
   }
   const std::string targets[] = {"spirv"};

@@ -186,10 +186,9 @@ TEST_CASE("Functions of OpenCL compute what OpenCL says") {
   const Buffer f = run.upload(std::vector<float>{5, 2, 4, 3, 8, 2.5f, 1, 2});
   const Buffer n = run.upload(std::vector<std::int32_t>(5));
   run("functions", {1, 1}, f, n);
-  CHECK(run.download<float>(f) ==
-        std::vector<float>{1, 5, 2.5f, 29, 4.5f, 20.5f, 3.5f, -1 + 9 + 0 + 1 - 3});
+  CHECK(run.download<float>(f) == std::vector<float>{1, 5, 2.5f, 29, 4.5f, 20.5f, 3.5f, -1 + 9 + 0 + 1 - 3});
   CHECK(run.download<std::int32_t>(n) == std::vector<std::int32_t>{3 + 5 + 2 + 8 + 31, 0 + 17 + 10 + 65538,
-                                                                    2 + 30 - 300 + 2000, 255 - 128 + 0x3fffffff, 1111});
+                                                                   2 + 30 - 300 + 2000, 255 - 128 + 0x3fffffff, 1111});
 }
 
 TEST_CASE("Vectors of OpenCL are computed by element, or as one") {
@@ -250,9 +249,8 @@ TEST_CASE("Without the programs that translate SPIR-V the Error says what to ins
   const Device device("cpu_sim:0");
   CHECK(!takes_images(device, "spirv"));
   const KernelImage images[] = {{"spirv", "", image.data(), image.size()}};
-  for (const Error& error :
-       {required_error([&] { static_cast<void>(Module(device, bytes_of(image))); }),
-        required_error([&] { static_cast<void>(Module(device, KernelImages("one", images))); })}) {
+  for (const Error& error : {required_error([&] { static_cast<void>(Module(device, bytes_of(image))); }),
+                             required_error([&] { static_cast<void>(Module(device, KernelImages("one", images))); })}) {
     INFO(error.what());
     CHECK(error.code() == ErrorCode::invalid_image);
     CHECK(std::string(error.what()).find("Debian: apt-get install clang-14 llvm-spirv-14") != std::string::npos);

@@ -63,7 +63,8 @@ class Run {
     const char* const format = std::getenv("ANYPLACE_TEST_FORMAT");
     const std::span<const KernelImage> all = test_device_code.images();
     if (format == nullptr) return all;
-    const auto one = std::find_if(all.begin(), all.end(), [&](const KernelImage& image) { return image.format == format; });
+    const auto one =
+        std::find_if(all.begin(), all.end(), [&](const KernelImage& image) { return image.format == format; });
     return one == all.end() ? all.first(0) : std::span(&*one, 1);
   }
 };

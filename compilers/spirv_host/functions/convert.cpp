@@ -61,29 +61,29 @@ T converted(F value) {
 
 }  // namespace
 
-#define OPENCL_CONVERT(name, T, F)                                                           \
-  T convert_##name(F value) { return converted<T, Mode::none, false>(value); }               \
-  T convert_##name##_rte(F value) { return converted<T, Mode::rte, false>(value); }          \
-  T convert_##name##_rtz(F value) { return converted<T, Mode::rtz, false>(value); }          \
-  T convert_##name##_rtp(F value) { return converted<T, Mode::rtp, false>(value); }          \
+#define OPENCL_CONVERT(name, T, F)                                                  \
+  T convert_##name(F value) { return converted<T, Mode::none, false>(value); }      \
+  T convert_##name##_rte(F value) { return converted<T, Mode::rte, false>(value); } \
+  T convert_##name##_rtz(F value) { return converted<T, Mode::rtz, false>(value); } \
+  T convert_##name##_rtp(F value) { return converted<T, Mode::rtp, false>(value); } \
   T convert_##name##_rtn(F value) { return converted<T, Mode::rtn, false>(value); }
-#define OPENCL_CONVERT_SAT(name, T, F)                                                       \
-  T convert_##name##_sat(F value) { return converted<T, Mode::none, true>(value); }          \
-  T convert_##name##_sat_rte(F value) { return converted<T, Mode::rte, true>(value); }       \
-  T convert_##name##_sat_rtz(F value) { return converted<T, Mode::rtz, true>(value); }       \
-  T convert_##name##_sat_rtp(F value) { return converted<T, Mode::rtp, true>(value); }       \
+#define OPENCL_CONVERT_SAT(name, T, F)                                                 \
+  T convert_##name##_sat(F value) { return converted<T, Mode::none, true>(value); }    \
+  T convert_##name##_sat_rte(F value) { return converted<T, Mode::rte, true>(value); } \
+  T convert_##name##_sat_rtz(F value) { return converted<T, Mode::rtz, true>(value); } \
+  T convert_##name##_sat_rtp(F value) { return converted<T, Mode::rtp, true>(value); } \
   T convert_##name##_sat_rtn(F value) { return converted<T, Mode::rtn, true>(value); }
 #define OPENCL_CONVERT_INTEGER(name, T, F) OPENCL_CONVERT(name, T, F) OPENCL_CONVERT_SAT(name, T, F)
-#define OPENCL_CONVERT_FROM(F)                     \
-  OPENCL_CONVERT_INTEGER(char, char, F)            \
-  OPENCL_CONVERT_INTEGER(uchar, Uchar, F)  \
-  OPENCL_CONVERT_INTEGER(short, short, F)          \
+#define OPENCL_CONVERT_FROM(F)              \
+  OPENCL_CONVERT_INTEGER(char, char, F)     \
+  OPENCL_CONVERT_INTEGER(uchar, Uchar, F)   \
+  OPENCL_CONVERT_INTEGER(short, short, F)   \
   OPENCL_CONVERT_INTEGER(ushort, Ushort, F) \
-  OPENCL_CONVERT_INTEGER(int, int, F)              \
-  OPENCL_CONVERT_INTEGER(uint, Uint, F)        \
-  OPENCL_CONVERT_INTEGER(long, Long, F)            \
+  OPENCL_CONVERT_INTEGER(int, int, F)       \
+  OPENCL_CONVERT_INTEGER(uint, Uint, F)     \
+  OPENCL_CONVERT_INTEGER(long, Long, F)     \
   OPENCL_CONVERT_INTEGER(ulong, Ulong, F)   \
-  OPENCL_CONVERT(float, float, F)                  \
+  OPENCL_CONVERT(float, float, F)           \
   OPENCL_CONVERT(double, double, F)
 OPENCL_CONVERT_FROM(char)
 OPENCL_CONVERT_FROM(Uchar)

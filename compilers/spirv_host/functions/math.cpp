@@ -15,10 +15,10 @@ using Ulong = unsigned long;
 
 // -- Mathematics of the host's library, and what OpenCL has beside.
 
-#define OPENCL_MATH_1(name) \
+#define OPENCL_MATH_1(name)                              \
   float name(float x) { return __builtin_##name##f(x); } \
   double name(double x) { return __builtin_##name(x); }
-#define OPENCL_MATH_2(name) \
+#define OPENCL_MATH_2(name)                                          \
   float name(float x, float y) { return __builtin_##name##f(x, y); } \
   double name(double x, double y) { return __builtin_##name(x, y); }
 OPENCL_MATH_1(acos)
@@ -65,67 +65,67 @@ OPENCL_MATH_2(nextafter)
 OPENCL_MATH_2(pow)
 OPENCL_MATH_2(remainder)
 
-#define OPENCL_FLOATING(F, own, pi)                                                                                \
-  F fma(F x, F y, F z) { return __builtin_fma##own(x, y, z); }                                                     \
-  F mad(F x, F y, F z) { return x * y + z; }                                                                       \
-  F rsqrt(F x) { return F{1} / sqrt(x); }                                                                          \
-  F powr(F x, F y) { return x < F{0} ? F(__builtin_nan("")) : pow(x, y); }                                         \
-  F pown(F x, int y) { return F(__builtin_pow(x, y)); }                                                            \
-  F rootn(F x, int n) {                                                                                            \
-    const bool is_odd = (n & 1) != 0;                                                                              \
-    if (x < F{0} && !is_odd) return F(__builtin_nan(""));                                                          \
-    return copysign(F(__builtin_pow(__builtin_fabs(x), 1.0 / n)), is_odd ? x : F{1});                              \
-  }                                                                                                                \
-  F sincos(F x, F* cosine) { return *cosine = cos(x), sin(x); }                                                    \
-  F modf(F x, F* whole) { return __builtin_modf##own(x, whole); }                                                  \
-  F fract(F x, F* whole) {                                                                                         \
-    *whole = floor(x);                                                                                             \
-    const F below_1 = nextafter(F{1}, F{0});                                                                       \
-    return x - *whole < below_1 ? x - *whole : x != x ? x : below_1;                                               \
-  }                                                                                                                \
-  F frexp(F x, int* exponent) { return __builtin_frexp##own(x, exponent); }                                        \
-  F ldexp(F x, int exponent) { return __builtin_ldexp##own(x, exponent); }                                         \
-  int ilogb(F x) { return __builtin_ilogb##own(x); }                                                               \
-  F lgamma_r(F x, int* sign) { return __builtin_lgamma##own##_r(x, sign); }                                        \
-  F remquo(F x, F y, int* quotient) { return __builtin_remquo##own(x, y, quotient); }                              \
-  F maxmag(F x, F y) { return fabs(x) > fabs(y) ? x : fabs(y) > fabs(x) ? y : fmax(x, y); }                        \
-  F minmag(F x, F y) { return fabs(x) < fabs(y) ? x : fabs(y) < fabs(x) ? y : fmin(x, y); }                        \
-  F acospi(F x) { return acos(x) / pi; }                                                                           \
-  F asinpi(F x) { return asin(x) / pi; }                                                                           \
-  F atanpi(F x) { return atan(x) / pi; }                                                                           \
-  F atan2pi(F y, F x) { return atan2(y, x) / pi; }                                                                 \
-  F cospi(F x) { return cos(fmod(x, F{2}) * pi); }                                                                 \
-  F sinpi(F x) { return sin(fmod(x, F{2}) * pi); }                                                                 \
-  F tanpi(F x) { return tan(fmod(x, F{1}) * pi); }                                                                 \
-  F clamp(F x, F low, F high) { return fmin(fmax(x, low), high); }                                                 \
-  F degrees(F x) { return x * (F{180} / pi); }                                                                     \
-  F radians(F x) { return x * (pi / F{180}); }                                                                     \
-  F max(F x, F y) { return x < y ? y : x; }                                                                        \
-  F min(F x, F y) { return y < x ? y : x; }                                                                        \
-  F mix(F x, F y, F a) { return x + (y - x) * a; }                                                                 \
-  F step(F edge, F x) { return x < edge ? F{0} : F{1}; }                                                           \
-  F smoothstep(F from, F to, F x) {                                                                                \
-    const F t = clamp((x - from) / (to - from), F{0}, F{1});                                                       \
-    return t * t * (F{3} - F{2} * t);                                                                              \
-  }                                                                                                                \
-  F sign(F x) { return x > F{0} ? F{1} : x < F{0} ? F{-1} : x != x ? F{0} : x; }                                   \
-  F dot(F x, F y) { return x * y; }                                                                                \
-  F length(F x) { return fabs(x); }                                                                                \
-  F distance(F x, F y) { return fabs(x - y); }                                                                     \
-  F normalize(F x) { return sign(x); }                                                                             \
-  int isequal(F x, F y) { return x == y; }                                                                         \
-  int isnotequal(F x, F y) { return x != y; }                                                                      \
-  int isgreater(F x, F y) { return x > y; }                                                                        \
-  int isgreaterequal(F x, F y) { return x >= y; }                                                                  \
-  int isless(F x, F y) { return x < y; }                                                                           \
-  int islessequal(F x, F y) { return x <= y; }                                                                     \
-  int islessgreater(F x, F y) { return x < y || x > y; }                                                           \
-  int isfinite(F x) { return __builtin_isfinite(x); }                                                              \
-  int isinf(F x) { return __builtin_isinf(x) != 0; }                                                               \
-  int isnan(F x) { return x != x; }                                                                                \
-  int isnormal(F x) { return __builtin_isnormal(x); }                                                              \
-  int isordered(F x, F y) { return x == x && y == y; }                                                             \
-  int isunordered(F x, F y) { return x != x || y != y; }                                                           \
+#define OPENCL_FLOATING(F, own, pi)                                                         \
+  F fma(F x, F y, F z) { return __builtin_fma##own(x, y, z); }                              \
+  F mad(F x, F y, F z) { return x * y + z; }                                                \
+  F rsqrt(F x) { return F{1} / sqrt(x); }                                                   \
+  F powr(F x, F y) { return x < F{0} ? F(__builtin_nan("")) : pow(x, y); }                  \
+  F pown(F x, int y) { return F(__builtin_pow(x, y)); }                                     \
+  F rootn(F x, int n) {                                                                     \
+    const bool is_odd = (n & 1) != 0;                                                       \
+    if (x < F{0} && !is_odd) return F(__builtin_nan(""));                                   \
+    return copysign(F(__builtin_pow(__builtin_fabs(x), 1.0 / n)), is_odd ? x : F{1});       \
+  }                                                                                         \
+  F sincos(F x, F* cosine) { return *cosine = cos(x), sin(x); }                             \
+  F modf(F x, F* whole) { return __builtin_modf##own(x, whole); }                           \
+  F fract(F x, F* whole) {                                                                  \
+    *whole = floor(x);                                                                      \
+    const F below_1 = nextafter(F{1}, F{0});                                                \
+    return x - *whole < below_1 ? x - *whole : x != x ? x : below_1;                        \
+  }                                                                                         \
+  F frexp(F x, int* exponent) { return __builtin_frexp##own(x, exponent); }                 \
+  F ldexp(F x, int exponent) { return __builtin_ldexp##own(x, exponent); }                  \
+  int ilogb(F x) { return __builtin_ilogb##own(x); }                                        \
+  F lgamma_r(F x, int* sign) { return __builtin_lgamma##own##_r(x, sign); }                 \
+  F remquo(F x, F y, int* quotient) { return __builtin_remquo##own(x, y, quotient); }       \
+  F maxmag(F x, F y) { return fabs(x) > fabs(y) ? x : fabs(y) > fabs(x) ? y : fmax(x, y); } \
+  F minmag(F x, F y) { return fabs(x) < fabs(y) ? x : fabs(y) < fabs(x) ? y : fmin(x, y); } \
+  F acospi(F x) { return acos(x) / pi; }                                                    \
+  F asinpi(F x) { return asin(x) / pi; }                                                    \
+  F atanpi(F x) { return atan(x) / pi; }                                                    \
+  F atan2pi(F y, F x) { return atan2(y, x) / pi; }                                          \
+  F cospi(F x) { return cos(fmod(x, F{2}) * pi); }                                          \
+  F sinpi(F x) { return sin(fmod(x, F{2}) * pi); }                                          \
+  F tanpi(F x) { return tan(fmod(x, F{1}) * pi); }                                          \
+  F clamp(F x, F low, F high) { return fmin(fmax(x, low), high); }                          \
+  F degrees(F x) { return x * (F{180} / pi); }                                              \
+  F radians(F x) { return x * (pi / F{180}); }                                              \
+  F max(F x, F y) { return x < y ? y : x; }                                                 \
+  F min(F x, F y) { return y < x ? y : x; }                                                 \
+  F mix(F x, F y, F a) { return x + (y - x) * a; }                                          \
+  F step(F edge, F x) { return x < edge ? F{0} : F{1}; }                                    \
+  F smoothstep(F from, F to, F x) {                                                         \
+    const F t = clamp((x - from) / (to - from), F{0}, F{1});                                \
+    return t * t * (F{3} - F{2} * t);                                                       \
+  }                                                                                         \
+  F sign(F x) { return x > F{0} ? F{1} : x < F{0} ? F{-1} : x != x ? F{0} : x; }            \
+  F dot(F x, F y) { return x * y; }                                                         \
+  F length(F x) { return fabs(x); }                                                         \
+  F distance(F x, F y) { return fabs(x - y); }                                              \
+  F normalize(F x) { return sign(x); }                                                      \
+  int isequal(F x, F y) { return x == y; }                                                  \
+  int isnotequal(F x, F y) { return x != y; }                                               \
+  int isgreater(F x, F y) { return x > y; }                                                 \
+  int isgreaterequal(F x, F y) { return x >= y; }                                           \
+  int isless(F x, F y) { return x < y; }                                                    \
+  int islessequal(F x, F y) { return x <= y; }                                              \
+  int islessgreater(F x, F y) { return x < y || x > y; }                                    \
+  int isfinite(F x) { return __builtin_isfinite(x); }                                       \
+  int isinf(F x) { return __builtin_isinf(x) != 0; }                                        \
+  int isnan(F x) { return x != x; }                                                         \
+  int isnormal(F x) { return __builtin_isnormal(x); }                                       \
+  int isordered(F x, F y) { return x == x && y == y; }                                      \
+  int isunordered(F x, F y) { return x != x || y != y; }                                    \
   int signbit(F x) { return __builtin_signbit(x) != 0; }
 OPENCL_FLOATING(float, f, 3.14159265358979323846f)
 OPENCL_FLOATING(double, , 3.14159265358979323846)
@@ -144,7 +144,7 @@ double nan(Ulong bits) {
 }
 
 // The variants with less precision are as exact here.
-#define OPENCL_FAST_1(name) \
+#define OPENCL_FAST_1(name)                        \
   float native_##name(float x) { return name(x); } \
   float half_##name(float x) { return name(x); }
 OPENCL_FAST_1(cos)
@@ -186,40 +186,40 @@ T saturated(WideOf<T> value) {
 }
 }  // namespace
 
-#define OPENCL_INTEGER(T)                                                                                           \
-  std::make_unsigned_t<T> abs(T x) {                                                                                \
-    using U = std::make_unsigned_t<T>;                                                                              \
-    return x < 0 ? U(U{0} - U(x)) : U(x);                                                                           \
-  }                                                                                                                 \
-  std::make_unsigned_t<T> abs_diff(T x, T y) {                                                                      \
-    using U = std::make_unsigned_t<T>;                                                                              \
-    return x < y ? U(U(y) - U(x)) : U(U(x) - U(y));                                                                 \
-  }                                                                                                                 \
-  T add_sat(T x, T y) { return saturated<T>(WideOf<T>(x) + y); }                                                    \
-  T sub_sat(T x, T y) {                                                                                             \
-    if (!std::is_signed_v<T>) return x < y ? T{0} : T(x - y);                                                       \
-    return saturated<T>(WideOf<T>(x) - y);                                                                          \
-  }                                                                                                                 \
-  T hadd(T x, T y) { return T((WideOf<T>(x) + y) >> 1); }                                                           \
-  T rhadd(T x, T y) { return T((WideOf<T>(x) + y + 1) >> 1); }                                                      \
-  T clamp(T x, T low, T high) { return x < low ? low : high < x ? high : x; }                                       \
-  T clz(T x) {                                                                                                      \
-    constexpr int bits = sizeof(T) * 8;                                                                             \
-    const auto plain = std::make_unsigned_t<T>(x);                                                                  \
-    return T(plain == 0 ? bits : __builtin_clzl(plain) - (64 - bits));                                              \
-  }                                                                                                                 \
-  T ctz(T x) { return T(x == 0 ? sizeof(T) * 8 : __builtin_ctzl(Ulong(x))); }                                \
-  T popcount(T x) { return T(__builtin_popcountl(std::make_unsigned_t<T>(x))); }                                    \
-  T max(T x, T y) { return x < y ? y : x; }                                                                         \
-  T min(T x, T y) { return y < x ? y : x; }                                                                         \
-  T mul_hi(T x, T y) { return T((WideOf<T>(x) * y) >> (sizeof(T) * 8)); }                                           \
-  T mad_hi(T x, T y, T z) { return T(std::make_unsigned_t<T>(mul_hi(x, y)) + std::make_unsigned_t<T>(z)); }         \
-  T mad_sat(T x, T y, T z) { return saturated<T>(WideOf<T>(x) * y + z); }                                           \
-  T rotate(T x, T by) {                                                                                             \
-    constexpr unsigned bits = sizeof(T) * 8;                                                                        \
-    const auto plain = std::make_unsigned_t<T>(x);                                                                  \
-    const unsigned left = unsigned(by) % bits;                                                                      \
-    return left == 0 ? x : T(plain << left | plain >> (bits - left));                                               \
+#define OPENCL_INTEGER(T)                                                                                   \
+  std::make_unsigned_t<T> abs(T x) {                                                                        \
+    using U = std::make_unsigned_t<T>;                                                                      \
+    return x < 0 ? U(U{0} - U(x)) : U(x);                                                                   \
+  }                                                                                                         \
+  std::make_unsigned_t<T> abs_diff(T x, T y) {                                                              \
+    using U = std::make_unsigned_t<T>;                                                                      \
+    return x < y ? U(U(y) - U(x)) : U(U(x) - U(y));                                                         \
+  }                                                                                                         \
+  T add_sat(T x, T y) { return saturated<T>(WideOf<T>(x) + y); }                                            \
+  T sub_sat(T x, T y) {                                                                                     \
+    if (!std::is_signed_v<T>) return x < y ? T{0} : T(x - y);                                               \
+    return saturated<T>(WideOf<T>(x) - y);                                                                  \
+  }                                                                                                         \
+  T hadd(T x, T y) { return T((WideOf<T>(x) + y) >> 1); }                                                   \
+  T rhadd(T x, T y) { return T((WideOf<T>(x) + y + 1) >> 1); }                                              \
+  T clamp(T x, T low, T high) { return x < low ? low : high < x ? high : x; }                               \
+  T clz(T x) {                                                                                              \
+    constexpr int bits = sizeof(T) * 8;                                                                     \
+    const auto plain = std::make_unsigned_t<T>(x);                                                          \
+    return T(plain == 0 ? bits : __builtin_clzl(plain) - (64 - bits));                                      \
+  }                                                                                                         \
+  T ctz(T x) { return T(x == 0 ? sizeof(T) * 8 : __builtin_ctzl(Ulong(x))); }                               \
+  T popcount(T x) { return T(__builtin_popcountl(std::make_unsigned_t<T>(x))); }                            \
+  T max(T x, T y) { return x < y ? y : x; }                                                                 \
+  T min(T x, T y) { return y < x ? y : x; }                                                                 \
+  T mul_hi(T x, T y) { return T((WideOf<T>(x) * y) >> (sizeof(T) * 8)); }                                   \
+  T mad_hi(T x, T y, T z) { return T(std::make_unsigned_t<T>(mul_hi(x, y)) + std::make_unsigned_t<T>(z)); } \
+  T mad_sat(T x, T y, T z) { return saturated<T>(WideOf<T>(x) * y + z); }                                   \
+  T rotate(T x, T by) {                                                                                     \
+    constexpr unsigned bits = sizeof(T) * 8;                                                                \
+    const auto plain = std::make_unsigned_t<T>(x);                                                          \
+    const unsigned left = unsigned(by) % bits;                                                              \
+    return left == 0 ? x : T(plain << left | plain >> (bits - left));                                       \
   }
 OPENCL_INTEGER(char)
 OPENCL_INTEGER(Uchar)
@@ -243,17 +243,17 @@ Ulong upsample(unsigned high, unsigned low) { return Ulong(high) << 32 | low; }
 
 // -- Choosing: by the condition, which is an integer of the same size, or by each bit.
 
-#define OPENCL_CHOOSE(T, Signed, Unsigned)                              \
-  T select(T a, T b, Signed condition) { return condition != 0 ? b : a; } \
+#define OPENCL_CHOOSE(T, Signed, Unsigned)                                  \
+  T select(T a, T b, Signed condition) { return condition != 0 ? b : a; }   \
   T select(T a, T b, Unsigned condition) { return condition != 0 ? b : a; } \
-  T bitselect(T a, T b, T which) {                                      \
-    Unsigned x, y, mask;                                                \
-    __builtin_memcpy(&x, &a, sizeof(a));                                \
-    __builtin_memcpy(&y, &b, sizeof(a));                                \
-    __builtin_memcpy(&mask, &which, sizeof(a));                         \
-    x = Unsigned((x & ~mask) | (y & mask));                             \
-    __builtin_memcpy(&a, &x, sizeof(a));                                \
-    return a;                                                           \
+  T bitselect(T a, T b, T which) {                                          \
+    Unsigned x, y, mask;                                                    \
+    __builtin_memcpy(&x, &a, sizeof(a));                                    \
+    __builtin_memcpy(&y, &b, sizeof(a));                                    \
+    __builtin_memcpy(&mask, &which, sizeof(a));                             \
+    x = Unsigned((x & ~mask) | (y & mask));                                 \
+    __builtin_memcpy(&a, &x, sizeof(a));                                    \
+    return a;                                                               \
   }
 OPENCL_CHOOSE(char, char, Uchar)
 OPENCL_CHOOSE(Uchar, char, Uchar)

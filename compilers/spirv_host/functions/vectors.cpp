@@ -29,39 +29,39 @@ void normalize_to(T* out, const T* a, unsigned count) {
 
 }  // namespace
 
-#define OPENCL_GEOMETRIC(T, f, prefix)                                                                               \
-  void anyplace_##prefix##length_##f(T* out, unsigned, const T* a, unsigned count) { *out = length_of(a, count); }   \
-  void anyplace_##prefix##distance_##f##f(T* out, unsigned, const T* a, unsigned count, const T* b, unsigned) {      \
-    *out = distance_of(a, b, count);                                                                                 \
-  }                                                                                                                  \
+#define OPENCL_GEOMETRIC(T, f, prefix)                                                                             \
+  void anyplace_##prefix##length_##f(T* out, unsigned, const T* a, unsigned count) { *out = length_of(a, count); } \
+  void anyplace_##prefix##distance_##f##f(T* out, unsigned, const T* a, unsigned count, const T* b, unsigned) {    \
+    *out = distance_of(a, b, count);                                                                               \
+  }                                                                                                                \
   void anyplace_##prefix##normalize_##f(T* out, unsigned, const T* a, unsigned count) { normalize_to(out, a, count); }
-#define OPENCL_PRODUCTS(T, f)                                                                                        \
-  void anyplace_dot_##f##f(T* out, unsigned, const T* a, unsigned count, const T* b, unsigned) {                     \
-    *out = dot_of(a, b, count);                                                                                      \
-  }                                                                                                                  \
-  void anyplace_cross_##f##f(T* out, unsigned count, const T* a, unsigned, const T* b, unsigned) {                   \
-    for (unsigned i = 0; i < 3; ++i) out[i] = a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3];     \
-    if (count == 4) out[3] = 0;                                                                                      \
+#define OPENCL_PRODUCTS(T, f)                                                                                    \
+  void anyplace_dot_##f##f(T* out, unsigned, const T* a, unsigned count, const T* b, unsigned) {                 \
+    *out = dot_of(a, b, count);                                                                                  \
+  }                                                                                                              \
+  void anyplace_cross_##f##f(T* out, unsigned count, const T* a, unsigned, const T* b, unsigned) {               \
+    for (unsigned i = 0; i < 3; ++i) out[i] = a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3]; \
+    if (count == 4) out[3] = 0;                                                                                  \
   }
-#define OPENCL_LOGIC(T, t)                                                                  \
-  void anyplace_any_##t(int* out, unsigned, const T* a, unsigned count) {                   \
-    *out = 0;                                                                               \
-    for (unsigned i = 0; i < count; ++i) *out |= a[i] < 0;                                  \
-  }                                                                                         \
-  void anyplace_all_##t(int* out, unsigned, const T* a, unsigned count) {                   \
-    *out = 1;                                                                               \
-    for (unsigned i = 0; i < count; ++i) *out &= a[i] < 0;                                  \
+#define OPENCL_LOGIC(T, t)                                                \
+  void anyplace_any_##t(int* out, unsigned, const T* a, unsigned count) { \
+    *out = 0;                                                             \
+    for (unsigned i = 0; i < count; ++i) *out |= a[i] < 0;                \
+  }                                                                       \
+  void anyplace_all_##t(int* out, unsigned, const T* a, unsigned count) { \
+    *out = 1;                                                             \
+    for (unsigned i = 0; i < count; ++i) *out &= a[i] < 0;                \
   }
-#define OPENCL_SHUFFLE(T, t, Index, i)                                                                               \
-  void anyplace_shuffle_##t##i(T* out, unsigned count, const T* a, unsigned of, const Index* index, unsigned) {      \
-    for (unsigned k = 0; k < count; ++k) out[k] = a[index[k] % of];                                                  \
-  }                                                                                                                  \
-  void anyplace_shuffle2_##t##t##i(T* out, unsigned count, const T* a, unsigned of, const T* b, unsigned,            \
-                                   const Index* index, unsigned) {                                                   \
-    for (unsigned k = 0; k < count; ++k) {                                                                           \
-      const auto from = unsigned(index[k] % (2 * of));                                                               \
-      out[k] = from < of ? a[from] : b[from - of];                                                                   \
-    }                                                                                                                \
+#define OPENCL_SHUFFLE(T, t, Index, i)                                                                          \
+  void anyplace_shuffle_##t##i(T* out, unsigned count, const T* a, unsigned of, const Index* index, unsigned) { \
+    for (unsigned k = 0; k < count; ++k) out[k] = a[index[k] % of];                                             \
+  }                                                                                                             \
+  void anyplace_shuffle2_##t##t##i(T* out, unsigned count, const T* a, unsigned of, const T* b, unsigned,       \
+                                   const Index* index, unsigned) {                                              \
+    for (unsigned k = 0; k < count; ++k) {                                                                      \
+      const auto from = unsigned(index[k] % (2 * of));                                                          \
+      out[k] = from < of ? a[from] : b[from - of];                                                              \
+    }                                                                                                           \
   }
 
 extern "C" {

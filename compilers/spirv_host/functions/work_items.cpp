@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SPIR-V's variables of work items, OpenCL's functions of barriers, of atomic operations and of copies between memories, and how a kernel
-// is run: for a block on one thread of the host, as anyplace/device_code/host_block.h has it. A work group is a block,
-// a work item one of its threads.
+// SPIR-V's variables of work items, OpenCL's functions of barriers, of atomic operations and of copies between
+// memories, and how a kernel is run: for a block on one thread of the host, as anyplace/device_code/host_block.h has
+// it. A work group is a block, a work item one of its threads.
 //
 // The functions are called by their mangled names. Pointers' address spaces aren't in these, see host_ir.h. Every
 // atomic operation is sequentially consistent.
@@ -14,8 +14,9 @@
 
 using anyplace::device_code::block_state;
 
-// -- Where a work item is: SPIR-V's built-in variables by their numbers (builtins.h), section 3.21 of its specification.
-// A work item reads them where a barrier may have let another one run before, so they are written anew behind it.
+// -- Where a work item is: SPIR-V's built-in variables by their numbers (builtins.h), section 3.21 of its
+// specification. A work item reads them where a barrier may have let another one run before, so they are written anew
+// behind it.
 
 extern "C" {
 alignas(32) constinit thread_local std::size_t anyplace_builtin_24[4]{};  // NumWorkgroups
@@ -131,24 +132,24 @@ void write_mem_fence(unsigned) { anyplace::device_code::fence(); }
 
 // -- Atomic operations: atomic_NAME of OpenCL for 32 bits, atom_NAME for 64.
 
-#define OPENCL_ATOMICS(prefix, type)                                                                            \
-  type prefix##_add(volatile type* p, type value) { return __atomic_fetch_add(p, value, __ATOMIC_SEQ_CST); }    \
-  type prefix##_sub(volatile type* p, type value) { return __atomic_fetch_sub(p, value, __ATOMIC_SEQ_CST); }    \
-  type prefix##_and(volatile type* p, type value) { return __atomic_fetch_and(p, value, __ATOMIC_SEQ_CST); }    \
-  type prefix##_or(volatile type* p, type value) { return __atomic_fetch_or(p, value, __ATOMIC_SEQ_CST); }      \
-  type prefix##_xor(volatile type* p, type value) { return __atomic_fetch_xor(p, value, __ATOMIC_SEQ_CST); }    \
-  type prefix##_xchg(volatile type* p, type value) { return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST); }  \
-  type prefix##_inc(volatile type* p) { return __atomic_fetch_add(p, type{1}, __ATOMIC_SEQ_CST); }              \
-  type prefix##_dec(volatile type* p) { return __atomic_fetch_sub(p, type{1}, __ATOMIC_SEQ_CST); }              \
-  type prefix##_cmpxchg(volatile type* p, type expected, type value) {                                          \
-    __atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                \
-    return expected;                                                                                            \
-  }                                                                                                             \
-  type prefix##_min(volatile type* p, type value) {                                                             \
-    return atomic_change(p, [value](type old) { return value < old ? value : old; });                           \
-  }                                                                                                             \
-  type prefix##_max(volatile type* p, type value) {                                                             \
-    return atomic_change(p, [value](type old) { return old < value ? value : old; });                           \
+#define OPENCL_ATOMICS(prefix, type)                                                                           \
+  type prefix##_add(volatile type* p, type value) { return __atomic_fetch_add(p, value, __ATOMIC_SEQ_CST); }   \
+  type prefix##_sub(volatile type* p, type value) { return __atomic_fetch_sub(p, value, __ATOMIC_SEQ_CST); }   \
+  type prefix##_and(volatile type* p, type value) { return __atomic_fetch_and(p, value, __ATOMIC_SEQ_CST); }   \
+  type prefix##_or(volatile type* p, type value) { return __atomic_fetch_or(p, value, __ATOMIC_SEQ_CST); }     \
+  type prefix##_xor(volatile type* p, type value) { return __atomic_fetch_xor(p, value, __ATOMIC_SEQ_CST); }   \
+  type prefix##_xchg(volatile type* p, type value) { return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST); } \
+  type prefix##_inc(volatile type* p) { return __atomic_fetch_add(p, type{1}, __ATOMIC_SEQ_CST); }             \
+  type prefix##_dec(volatile type* p) { return __atomic_fetch_sub(p, type{1}, __ATOMIC_SEQ_CST); }             \
+  type prefix##_cmpxchg(volatile type* p, type expected, type value) {                                         \
+    __atomic_compare_exchange_n(p, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);               \
+    return expected;                                                                                           \
+  }                                                                                                            \
+  type prefix##_min(volatile type* p, type value) {                                                            \
+    return atomic_change(p, [value](type old) { return value < old ? value : old; });                          \
+  }                                                                                                            \
+  type prefix##_max(volatile type* p, type value) {                                                            \
+    return atomic_change(p, [value](type old) { return old < value ? value : old; });                          \
   }
 
 namespace {
@@ -181,15 +182,15 @@ double atom_xchg(volatile double* p, double value) {
   return atomic_change(p, [value](double) { return value; });
 }
 // Those of SPV_EXT_shader_atomic_float_add and _min_max, with the scope and the semantics, by SPIR-V's own names.
-#define SPIRV_FLOAT_ATOMICS(type)                                                         \
-  type __spirv_AtomicFAddEXT(type* p, int, int, type value) {                             \
-    return atomic_change(p, [value](type old) { return old + value; });                   \
-  }                                                                                       \
-  type __spirv_AtomicFMinEXT(type* p, int, int, type value) {                             \
-    return atomic_change(p, [value](type old) { return value < old ? value : old; });     \
-  }                                                                                       \
-  type __spirv_AtomicFMaxEXT(type* p, int, int, type value) {                             \
-    return atomic_change(p, [value](type old) { return old < value ? value : old; });     \
+#define SPIRV_FLOAT_ATOMICS(type)                                                     \
+  type __spirv_AtomicFAddEXT(type* p, int, int, type value) {                         \
+    return atomic_change(p, [value](type old) { return old + value; });               \
+  }                                                                                   \
+  type __spirv_AtomicFMinEXT(type* p, int, int, type value) {                         \
+    return atomic_change(p, [value](type old) { return value < old ? value : old; }); \
+  }                                                                                   \
+  type __spirv_AtomicFMaxEXT(type* p, int, int, type value) {                         \
+    return atomic_change(p, [value](type old) { return old < value ? value : old; }); \
   }
 SPIRV_FLOAT_ATOMICS(float)
 SPIRV_FLOAT_ATOMICS(double)
@@ -210,16 +211,16 @@ void copy_share(T* to, const T* from, std::size_t count, std::size_t to_stride, 
 }
 }  // namespace
 
-#define OPENCL_COPY(type)                                                                                          \
-  ocl_event async_work_group_strided_copy(type* to, const type* from, std::size_t count, std::size_t stride,       \
-                                          ocl_event event) {                                                       \
-    copy_share(to, from, count, 1, stride);                                                                        \
-    return event;                                                                                                  \
-  }                                                                                                                \
-  ocl_event async_work_group_strided_copy_out(type* to, const type* from, std::size_t count, std::size_t stride,   \
-                                              ocl_event event) {                                                   \
-    copy_share(to, from, count, stride, 1);                                                                        \
-    return event;                                                                                                  \
+#define OPENCL_COPY(type)                                                                                        \
+  ocl_event async_work_group_strided_copy(type* to, const type* from, std::size_t count, std::size_t stride,     \
+                                          ocl_event event) {                                                     \
+    copy_share(to, from, count, 1, stride);                                                                      \
+    return event;                                                                                                \
+  }                                                                                                              \
+  ocl_event async_work_group_strided_copy_out(type* to, const type* from, std::size_t count, std::size_t stride, \
+                                              ocl_event event) {                                                 \
+    copy_share(to, from, count, stride, 1);                                                                      \
+    return event;                                                                                                \
   }
 OPENCL_COPY(char)
 OPENCL_COPY(Uchar)

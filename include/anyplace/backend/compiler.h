@@ -111,7 +111,7 @@ typedef struct anyplace_compiler_table {
   char description[128]; /* one line for people */
   uint32_t rank;         /* compilers with a lower one are asked first: 0 for a device's vendor's own, 1 for others */
   uint32_t from_spirv;   /* bit ANYPLACE_IMAGE_*: what it makes of SPIR-V */
-  void* self; /* passed back as the first argument of every entry; may be null */
+  void* self;            /* passed back as the first argument of every entry; may be null */
 
   /* Finds the library or program that makes images of the format (ANYPLACE_IMAGE_*), and starts nothing. Returns
    * LIBRARY_MISSING with a message that says what is missing, and which package has it. Any thread may call it. */
