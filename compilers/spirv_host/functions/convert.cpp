@@ -36,7 +36,7 @@ T saturated(F value) {
     if (value >= F(greatest<T>)) return greatest<T>;
     return value <= F(least<T>) ? least<T> : T(value);
   } else {
-    using Wide = __int128;
+    __extension__ using Wide = __int128;
     return Wide(value) < Wide(least<T>) ? least<T> : Wide(value) > Wide(greatest<T>) ? greatest<T> : T(value);
   }
 }

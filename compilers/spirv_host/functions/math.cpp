@@ -13,6 +13,17 @@ using Uint = unsigned;
 using Long = long;
 using Ulong = unsigned long;
 
+// Those of the host's library that not every compiler has built in, under other names than OpenCL's.
+extern "C" {
+float host_exp10f(float) __asm__("exp10f");
+double host_exp10(double) __asm__("exp10");
+float host_lgammaf_r(float, int*) __asm__("lgammaf_r");
+double host_lgamma_r(double, int*) __asm__("lgamma_r");
+}
+
+__extension__ using Int128 = __int128;
+__extension__ using Uint128 = unsigned __int128;
+
 // -- Mathematics of the host's library, and what OpenCL has beside.
 
 #define OPENCL_MATH_1(name)                              \
@@ -34,7 +45,6 @@ OPENCL_MATH_1(cosh)
 OPENCL_MATH_1(erf)
 OPENCL_MATH_1(erfc)
 OPENCL_MATH_1(exp)
-OPENCL_MATH_1(exp10)
 OPENCL_MATH_1(exp2)
 OPENCL_MATH_1(expm1)
 OPENCL_MATH_1(fabs)
@@ -66,6 +76,7 @@ OPENCL_MATH_2(pow)
 OPENCL_MATH_2(remainder)
 
 #define OPENCL_FLOATING(F, own, pi)                                                         \
+  F exp10(F x) { return host_exp10##own(x); }                                               \
   F fma(F x, F y, F z) { return __builtin_fma##own(x, y, z); }                              \
   F mad(F x, F y, F z) { return x * y + z; }                                                \
   F rsqrt(F x) { return F{1} / sqrt(x); }                                                   \
@@ -86,7 +97,7 @@ OPENCL_MATH_2(remainder)
   F frexp(F x, int* exponent) { return __builtin_frexp##own(x, exponent); }                 \
   F ldexp(F x, int exponent) { return __builtin_ldexp##own(x, exponent); }                  \
   int ilogb(F x) { return __builtin_ilogb##own(x); }                                        \
-  F lgamma_r(F x, int* sign) { return __builtin_lgamma##own##_r(x, sign); }                 \
+  F lgamma_r(F x, int* sign) { return host_lgamma##own##_r(x, sign); }                      \
   F remquo(F x, F y, int* quotient) { return __builtin_remquo##own(x, y, quotient); }       \
   F maxmag(F x, F y) { return fabs(x) > fabs(y) ? x : fabs(y) > fabs(x) ? y : fmax(x, y); } \
   F minmag(F x, F y) { return fabs(x) < fabs(y) ? x : fabs(y) < fabs(x) ? y : fmin(x, y); } \
@@ -171,7 +182,7 @@ namespace {
 template <class T>
 struct Wide {
   using Type = std::conditional_t<(sizeof(T) < 8), std::conditional_t<std::is_signed_v<T>, Long, Ulong>,
-                                  std::conditional_t<std::is_signed_v<T>, __int128, unsigned __int128>>;
+                                  std::conditional_t<std::is_signed_v<T>, Int128, Uint128>>;
 };
 template <class T>
 using WideOf = typename Wide<T>::Type;
@@ -187,10 +198,6 @@ T saturated(WideOf<T> value) {
 }  // namespace
 
 #define OPENCL_INTEGER(T)                                                                                   \
-  std::make_unsigned_t<T> abs(T x) {                                                                        \
-    using U = std::make_unsigned_t<T>;                                                                      \
-    return x < 0 ? U(U{0} - U(x)) : U(x);                                                                   \
-  }                                                                                                         \
   std::make_unsigned_t<T> abs_diff(T x, T y) {                                                              \
     using U = std::make_unsigned_t<T>;                                                                      \
     return x < y ? U(U(y) - U(x)) : U(U(x) - U(y));                                                         \
@@ -221,6 +228,13 @@ T saturated(WideOf<T> value) {
     const unsigned left = unsigned(by) % bits;                                                              \
     return left == 0 ? x : T(plain << left | plain >> (bits - left));                                       \
   }
+#define OPENCL_ABS(T, U)                               \
+  U abs(T x) { return x < 0 ? U(U{0} - U(x)) : U(x); } \
+  U abs(U x) { return x; }
+OPENCL_ABS(char, Uchar)
+OPENCL_ABS(short, Ushort)
+OPENCL_ABS(int, Uint)
+OPENCL_ABS(Long, Ulong)
 OPENCL_INTEGER(char)
 OPENCL_INTEGER(Uchar)
 OPENCL_INTEGER(short)
