@@ -3,6 +3,8 @@
 // The compiler "spirv_host": makes a shared object for cpu_sim of an image in SPIR-V. llvm-spirv translates the image
 // to bitcode; Clang writes that as text; host_ir.h makes the text one for the host; Clang compiles it and links it with
 // OpenCL's functions, which were compiled when anyplace was built.
+#include <signal.h>
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,14 +22,21 @@ anyplace_status library(void* /*self*/, std::uint32_t /*format*/, anyplace_compi
   return spirv_programs("SPIR-V becomes a shared object", out);
 }
 
-/// Runs a step whose failure says something of the image. `what` goes to the log in front of what the program says.
+/// Runs a step whose failure says something of the image. `what` goes to the log behind what the program says.
 anyplace_status step(const char* what, const std::vector<std::string>& words, const anyplace_compile_request& request,
                      const anyplace_compile_sink& sink) {
-  const anyplace_status status = compile_by_program(words, request, sink);
-  if (status != ANYPLACE_STATUS_COMPILE_FAILED) return status;
+  // llvm-spirv aborts at an instruction that it doesn't know, and at an end that it doesn't expect.
+  constexpr int aborted = 128 + SIGABRT;
+  const int status = run_program(words, request.folder, sink);
+  if (status == 0) return ANYPLACE_STATUS_OK;
+  if (status == 127) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't start " + words.front());
+  if (status > 128 && status <= 128 + SIGRTMAX && status != aborted) {
+    return refuse(ANYPLACE_STATUS_BACKEND_FAILED,
+                  words.front() + " was ended by signal " + std::to_string(status - 128));
+  }
   const std::string text = std::string("\n") + what + " (" + words.front() + ")\n";
   sink.log(sink.context, text.data(), text.size());
-  return status;
+  return ANYPLACE_STATUS_COMPILE_FAILED;
 }
 
 anyplace_status compile(void* /*self*/, const anyplace_compile_request* request, const anyplace_compile_sink* sink) {

@@ -6,7 +6,7 @@ typedef struct {
   long c;
 } Three;
 
-// `out` is 16 words for each work item.
+// `out` is 16 words, of which the last is free, for each work item.
 kernel void places(global uint* out) {
   global uint* mine = out + 16 * (get_global_id(0) + get_global_size(0) * get_global_id(1));
   mine[0] = get_work_dim();
@@ -20,7 +20,6 @@ kernel void places(global uint* out) {
   }
   mine[13] = get_global_offset(0);
   mine[14] = get_global_id(3);
-  mine[15] = get_local_size(3);
 }
 
 kernel void reversed(global int* data, local int* own) {
