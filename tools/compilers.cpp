@@ -70,6 +70,7 @@ Json compiler_json(const Compiler& compiler) {
   return Json{{"name", compiler.name},
               {"plugin", compiler.plugin},
               {"formats", compiler.formats},
+              {"from_spirv", compiler.from_spirv},
               {"missing", std::move(missing)},
               {"library", text_or_null(compiler.library)},
               {"usable", compiler.usable},
@@ -124,6 +125,9 @@ std::string compilers_text(const Json& examined) {
     text += field("  plugin", text_of(compiler, "plugin"));
     if (!compiler.at("formats").empty()) {
       text += field("  makes", joined(compiler.at("formats").get<std::vector<std::string>>()));
+    }
+    if (!compiler.at("from_spirv").empty()) {
+      text += field("  of SPIR-V", joined(compiler.at("from_spirv").get<std::vector<std::string>>()));
     }
     if (!compiler.at("library").is_null()) text += field("  file", text_of(compiler, "library"));
     if (!compiler.at("version").is_null()) text += field("  version", text_of(compiler, "version"));

@@ -15,6 +15,7 @@
 
 #include "plugin.h"
 #include "spirv.h"
+#include "spirv_programs.h"
 
 namespace anyplace::compilers {
 namespace {
@@ -40,7 +41,7 @@ std::string lld_beside(const std::string& clang) {
 }
 
 anyplace_status library(void* /*self*/, std::uint32_t format, anyplace_compiler_library* out) {
-  if (format == ANYPLACE_IMAGE_SPIRV) return spirv_library(out);
+  if (format == ANYPLACE_IMAGE_SPIRV) return spirv_programs("SPIR-V is made", out);
   static thread_local std::string path, version;
   path = clang_path();
   if (path.empty()) {

@@ -6,10 +6,6 @@
 
 namespace anyplace::compilers {
 
-/// anyplace_compiler_table.library for SPIR-V: the path is Clang's. ANYPLACE_KERNEL_CLANG and ANYPLACE_LLVM_SPIRV name
-/// other programs than those in PATH.
-anyplace_status spirv_library(anyplace_compiler_library* out);
-
 /// anyplace_compiler_table.compile for SPIR-V of version 1.2.
 anyplace_status compile_spirv(const anyplace_compile_request& request, const anyplace_compile_sink& sink);
 

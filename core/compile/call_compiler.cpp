@@ -67,6 +67,7 @@ CompileResult call_compiler(const anyplace_compiler_table& table, const CompileJ
   request.folder = folder.c_str();
   request.standard = job.standard;
   request.flags = job.flags;
+  request.language = job.language;
   request.define_count = static_cast<std::uint32_t>(defines.size());
   request.include_count = static_cast<std::uint32_t>(includes.size());
   request.expression_count = static_cast<std::uint32_t>(expressions.size());

@@ -35,7 +35,7 @@ std::string table_problem(const anyplace_compiler_table& table, std::uint32_t ro
   if (name != table.name) {
     return fmt::format("its table says that its name is {}, and its file says {}", quoted(table.name), quoted(name));
   }
-  if (table.formats == 0) return "its table names no format that it makes";
+  if ((table.formats | table.from_spirv) == 0) return "its table names no format that it makes";
   const char* const lacks = table.library == nullptr ? "library" : table.compile == nullptr ? "compile" : nullptr;
   if (lacks != nullptr) return fmt::format("its table lacks the entry {}, which every compiler must have", lacks);
   return "";

@@ -18,7 +18,10 @@ struct CompilerPlugin : LoadedPlugin {
   anyplace_compiler_host host{};
   anyplace_compiler_table table{};
 
-  bool makes(std::uint32_t format) const noexcept { return (table.formats >> format & 1) != 0; }
+  /// Whether it makes the format of a source in the language, ANYPLACE_SOURCE_*.
+  bool makes(std::uint32_t format, std::uint32_t language) const noexcept {
+    return ((language == ANYPLACE_SOURCE_SPIRV ? table.from_spirv : table.formats) >> format & 1) != 0;
+  }
 };
 
 /// The library or program that a compiler works with, or why there is none.

@@ -29,6 +29,7 @@ std::string to_records(const CompileJob& job) {
   add_record(records, "name", job.name);
   add_record(records, "standard", std::to_string(job.standard));
   add_record(records, "flags", std::to_string(job.flags));
+  add_record(records, "language", std::to_string(job.language));
   add_all(records, "define", job.defines);
   add_all(records, "include", job.includes);
   add_all(records, "expression", job.expressions);
@@ -50,6 +51,7 @@ std::optional<CompileJob> job_of(std::string_view text) {
     if (name == "name") job.name = bytes;
     if (name == "standard") good = good && read_number(bytes, job.standard);
     if (name == "flags") good = good && read_number(bytes, job.flags);
+    if (name == "language") good = good && read_number(bytes, job.language);
     if (name == "define") job.defines.emplace_back(bytes);
     if (name == "include") job.includes.emplace_back(bytes);
     if (name == "expression") job.expressions.emplace_back(bytes);

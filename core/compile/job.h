@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "anyplace/backend/abi.h"
+#include "anyplace/backend/compiler.h"
 
 namespace anyplace::detail {
 
@@ -24,6 +24,7 @@ struct CompileJob {
   std::string name;
   std::uint32_t standard = 20;
   std::uint32_t flags = 0;
+  std::uint32_t language = ANYPLACE_SOURCE_DIALECT;
   std::vector<std::string> defines, includes, expressions, options;
 };
 

@@ -37,23 +37,31 @@ std::string joined(const std::vector<std::string>& words) {
   return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// The images whose format the device takes, in the order in which they are tried, and the names of the others.
+/// The images that the device may take, in the order in which they are tried, and the names of the others. Those in
+/// SPIR-V of which a shared object would have to be made come last.
 struct Choice {
   std::vector<const KernelImage*> usable;
   std::vector<std::string> others;
 };
 Choice choose(const KernelImages& images, const DeviceProperties& device) {
   Choice choice;
-  for (const KernelImage& image : images.images()) {
+  std::vector<const KernelImage*> to_translate;
+  const auto takes = [&](std::string_view format) {
     const auto& formats = device.image_formats;
-    if (std::find(formats.begin(), formats.end(), image.format) != formats.end()) {
+    return std::find(formats.begin(), formats.end(), format) != formats.end();
+  };
+  for (const KernelImage& image : images.images()) {
+    if (takes(image.format)) {
       choice.usable.push_back(&image);
+    } else if (image.format == std::string_view("spirv") && takes("shared_object")) {
+      to_translate.push_back(&image);
     } else {
       choice.others.push_back(name_of(image));
     }
   }
   std::stable_partition(choice.usable.begin(), choice.usable.end(),
                         [&](const KernelImage* image) { return is_for(image->architecture, device.architecture); });
+  choice.usable.insert(choice.usable.end(), to_translate.begin(), to_translate.end());
   return choice;
 }
 

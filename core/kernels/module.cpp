@@ -25,6 +25,7 @@
 #include "plugins/device_properties.h"
 #include "runtime/no_destructor.h"
 #include "runtime/service.h"
+#include "runtime/subsystem.h"
 #include "runtime/text.h"
 
 namespace anyplace {
@@ -108,6 +109,18 @@ std::uint32_t format_for(DeviceState& device, std::span<const std::byte> image, 
        fmt::format("the image is {}\nthis device takes {}", found.description, describe_formats(accepted)));
 }
 
+/// The shared object that is made of the image; empty for an image that is loaded as it is.
+std::string translated(DeviceState& device, std::span<const std::byte> image, const char* operation) {
+  const std::uint64_t accepted = properties_of(device, operation).image_formats;
+  const auto takes = [&](std::uint32_t format) { return (accepted >> format & 1) != 0; };
+  if (takes(ANYPLACE_IMAGE_SPIRV) || !takes(ANYPLACE_IMAGE_SHARED_OBJECT)) return "";
+  if (identify_image(image).format != ANYPLACE_IMAGE_SPIRV) return "";
+  for (const Subsystem* const room : subsystems()) {
+    if (room->translate_spirv != nullptr) return room->translate_spirv(device, image, operation);
+  }
+  return "";
+}
+
 /// Throws invalid_image if the image is of a format that the device takes, but needs what the device lacks.
 void require_doubles(DeviceState& device, std::span<const std::byte> image, std::uint32_t format,
                      const char* operation) {
@@ -164,14 +177,16 @@ std::vector<anyplace_kernel_metadata> metadata_of(const std::vector<KernelMetada
 
 }  // namespace
 
-std::uint64_t load_module(DeviceState& device, std::span<const std::byte> image, const ModuleOptions& options,
+std::uint64_t load_module(DeviceState& device, std::span<const std::byte> given, const ModuleOptions& options,
                           const char* operation, std::span<const KernelAlias> aliases) {
   require_usable(device, operation);
   require_capability(device, Capability::modules, operation);
-  if (image.data() == nullptr && !image.empty()) {
+  if (given.data() == nullptr && !given.empty()) {
     fail(ErrorCode::invalid_argument, device.place, operation, "the image's pointer is null");
   }
   check_options(options, device, operation);
+  const std::string made = translated(device, given, operation);
+  const std::span<const std::byte> image = made.empty() ? given : std::as_bytes(std::span<const char>(made));
   anyplace_module_desc desc{};
   desc.struct_size = sizeof(desc);
   desc.format = format_for(device, image, operation);

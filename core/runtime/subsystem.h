@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -43,6 +44,10 @@ struct Subsystem {
   /// to find unlocked, and unlocks them. No lock is taken under such a lock.
   void (*before_fork)() noexcept = nullptr;
   void (*after_fork)() noexcept = nullptr;
+  /// Makes a shared object of an image in SPIR-V, for a device that takes the one and not the other. Throws
+  /// invalid_image if that can't be done, and what compile() throws.
+  std::string (*translate_spirv)(DeviceState& device, std::span<const std::byte> image,
+                                 const char* operation) = nullptr;
 
   // -- Called at exit, in this order, and not inside a callback.
   using Clock = std::chrono::steady_clock;

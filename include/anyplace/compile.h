@@ -16,8 +16,9 @@
 //
 // What compiles is a plugin for each compiler, of which the first one is taken that makes an image which the device
 // takes: NVRTC or Clang for cuda, hipRTC or Clang for hip, Clang with llvm-spirv for levelzero, the host's C++ compiler
-// for cpu_sim. It runs in a process of its own unless CompileOptions::in_process says otherwise. What it makes is kept
-// in a cache on disk (docs/kernels.md), so the same source is compiled once.
+// for cpu_sim. For an image in SPIR-V on cpu_sim, Module has another one make a shared object. A compiler runs in a
+// process of its own unless CompileOptions::in_process says otherwise. What it makes is kept in a cache on disk
+// (docs/kernels.md), so the same source is compiled once.
 //
 // Thread safety: everything here may be called from any thread.
 #pragma once
@@ -35,6 +36,8 @@
 #include "kernel_images.h"
 
 namespace anyplace {
+
+class Device;
 
 struct CompileOptions {
   std::string name = "kernels.cu";         ///< the name of the source in messages
@@ -94,14 +97,18 @@ struct MissingFormat {
 /// A compiler's plugin.
 struct Compiler {
   std::string name;
-  std::string plugin;                  ///< the path of its file
-  std::vector<std::string> formats;    ///< the image formats that it can make, as in KernelImage::format
-  std::vector<MissingFormat> missing;  ///< those of them for which what it works with isn't there
-  std::string library;                 ///< the library or program that it works with; empty if there is none
+  std::string plugin;                   ///< the path of its file
+  std::vector<std::string> formats;     ///< the image formats that it can make, as in KernelImage::format
+  std::vector<std::string> from_spirv;  ///< those that it can make of SPIR-V, for devices that don't take that
+  std::vector<MissingFormat> missing;   ///< those of them for which what it works with isn't there
+  std::string library;                  ///< the library or program that it works with; empty if there is none
   std::string version;
   bool usable = false;  ///< for one of the formats at least
   std::string reason;   ///< why it can't be used for any of them
 };
+/// Whether a Module on the device can be made of an image of the format ("spirv"): because the device takes it, or
+/// because a compiler that is here makes of it what the device takes.
+ANYPLACE_API bool takes_images(const Device& device, std::string_view format);
 /// All compilers' plugins, in the order in which they are asked. Starts none.
 ANYPLACE_API std::vector<Compiler> compilers();
 

@@ -281,6 +281,7 @@ std::vector<Expected> expected() {
   };
 }
 
+/// Runs each kernel on the device and compares.
 void check_kernels(const Device& device, const Module& module) {
   const Stream stream(device);
   const Buffer in = Buffer::of<Word>(stream, count), out = Buffer::of<Word>(stream, count);
@@ -328,13 +329,26 @@ TEST_CASE("Kernels that use all of the language compute the same without optimis
   check_kernels(device, Module::compile(device, source(), {.debug = true}));
 }
 
+TEST_CASE("Kernels that use all of the language compute the same out of SPIR-V on the host") {
+  const OwnCache cache;
+  const Device device("cpu_sim:0");
+  if (!takes_images(device, "spirv")) {
+    std::cout
+        << "ANYPLACE_TEST_SKIPPED: there are no programs for SPIR-V (Debian: apt-get install clang-14 llvm-spirv-14)\n";
+    return;
+  }
+  const std::string targets[] = {"spirv"};
+  const CompiledKernels made = compile(source(), targets);
+  check_kernels(device, Module(device, made.images()));
+}
+
 TEST_CASE("Every compiler that is there makes images of kernels that use all of the language") {
   const OwnCache cache;
   for (const Compiler& compiler : compilers()) {
     for (const std::string& format : compiler.formats) {
-      const bool lacks = std::any_of(compiler.missing.begin(), compiler.missing.end(),
-                                     [&](const MissingFormat& one) { return one.format == format; });
-      if (!compiler.usable || lacks) continue;
+      const auto is_it = [&](const MissingFormat& one) { return one.format == format; };
+      const bool can = compiler.usable && std::none_of(compiler.missing.begin(), compiler.missing.end(), is_it);
+      if (!can) continue;
       INFO(compiler.name << " makes " << format);
       // CUDA's own architectures add doubles atomically from sm_60 on.
       const std::string targets[] = {format == "ptx" ? "sm_75" : format == "hsaco" ? "gfx90a" : format};

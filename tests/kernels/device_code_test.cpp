@@ -55,7 +55,18 @@ class Run {
 
   Device device{place()};
   Stream stream{device};
-  Module module{device, test_device_code};
+  Module module{device, KernelImages(test_device_code.name(), images())};
+
+ private:
+  /// Those of the format that ANYPLACE_TEST_FORMAT names; all without it.
+  static std::span<const KernelImage> images() {
+    const char* const format = std::getenv("ANYPLACE_TEST_FORMAT");
+    const std::span<const KernelImage> all = test_device_code.images();
+    if (format == nullptr) return all;
+    const auto one =
+        std::find_if(all.begin(), all.end(), [&](const KernelImage& image) { return image.format == format; });
+    return one == all.end() ? all.first(0) : std::span(&*one, 1);
+  }
 };
 
 std::vector<std::uint32_t> numbers(std::size_t count) {

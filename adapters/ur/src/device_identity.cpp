@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
 
+#include <anyplace/compile.h>
 #include <anyplace/plugins.h>
 
 #include "device_info.h"
@@ -117,8 +117,7 @@ bool tell_identity(ur_device_handle_t_& device, ur_device_info_t name, const Inf
 }
 
 bool takes_images(const ur_device_handle_t_& device, std::string_view format) {
-  const auto& all = device.properties.image_formats;
-  return std::find(all.begin(), all.end(), format) != all.end();
+  return anyplace::takes_images(device.device, format);
 }
 
 }  // namespace anyplace_ur

@@ -15,7 +15,8 @@ bool tell_limits(ur_device_handle_t_& device, ur_device_info_t name, const InfoW
 /// What it can do, and what it lacks.
 bool tell_features(ur_device_handle_t_& device, ur_device_info_t name, const InfoWriter& write);
 
-/// Whether the device takes module images of a format, a word of DeviceProperties::image_formats.
+/// Whether modules are made of images of a format, a word of DeviceProperties::image_formats: the device takes it, or a
+/// compiler that is here makes of it what the device takes.
 bool takes_images(const ur_device_handle_t_& device, std::string_view format);
 
 }  // namespace anyplace_ur

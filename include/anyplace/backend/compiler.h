@@ -35,12 +35,18 @@ enum {
   ANYPLACE_COMPILE_DEBUG = 2u      /* with lines for a debugger, and without optimisation */
 };
 
+/* What anyplace_compile_request.source is. */
+enum {
+  ANYPLACE_SOURCE_DIALECT = 0u, /* CUDA C++ in the dialect of anyplace/device_code.h, which it needn't include */
+  ANYPLACE_SOURCE_SPIRV = 1u    /* an image in SPIR-V, in any byte order; there are no expressions then */
+};
+
 /* What is to be compiled. Texts and arrays are valid during the call. */
 typedef struct anyplace_compile_request {
   uint32_t struct_size;
   uint32_t format;          /* ANYPLACE_IMAGE_*: one of the compiler's */
   const char* architecture; /* "sm_80", "gfx90a"; "" for the compiler's choice, and always for SPIR-V and OpenCL C */
-  const char* source;       /* CUDA C++ in the dialect of anyplace/device_code.h, which it needn't include */
+  const char* source;       /* as `language` says */
   uint64_t source_bytes;
   const char* name;    /* the name of the source in messages, which begin with name:line */
   const char* library; /* the path that `library` gave */
@@ -52,6 +58,8 @@ typedef struct anyplace_compile_request {
   uint32_t include_count;
   uint32_t expression_count;
   uint32_t option_count;
+  uint32_t language; /* ANYPLACE_SOURCE_* */
+  uint32_t reserved;
   const char* const* defines;     /* "NAME" or "NAME=VALUE" */
   const char* const* includes;    /* folders, in the order of the search */
   const char* const* expressions; /* kernels that are instantiations of templates: "scale<float>" */
@@ -97,13 +105,13 @@ typedef struct anyplace_compiler_table {
   uint32_t struct_size; /* in: bytes the core has; out: bytes the compiler filled, no more than that */
   uint32_t abi_major;   /* ANYPLACE_COMPILER_ABI_MAJOR and _MINOR of the header that the compiler was built with */
   uint32_t abi_minor;
-  uint32_t formats;      /* bit ANYPLACE_IMAGE_*: what it makes */
+  uint32_t formats;      /* bit ANYPLACE_IMAGE_*: what it makes of the dialect */
   char name[32];         /* the <name> of its file */
   char version[32];      /* of the plugin */
   char description[128]; /* one line for people */
   uint32_t rank;         /* compilers with a lower one are asked first: 0 for a device's vendor's own, 1 for others */
-  uint32_t reserved;
-  void* self; /* passed back as the first argument of every entry; may be null */
+  uint32_t from_spirv;   /* bit ANYPLACE_IMAGE_*: what it makes of SPIR-V */
+  void* self;            /* passed back as the first argument of every entry; may be null */
 
   /* Finds the library or program that makes images of the format (ANYPLACE_IMAGE_*), and starts nothing. Returns
    * LIBRARY_MISSING with a message that says what is missing, and which package has it. Any thread may call it. */
