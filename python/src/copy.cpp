@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stream.copy, between any two of: memory of a device, pinned memory, and memory that an object of Python's lends. The
+// library doesn't keep the last kind, so it is kept here until the copy is done.
+#include <anyplace/anyplace.h>
+#include <nanobind/nanobind.h>
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arguments.h"
+#include "objects.h"
+
+namespace anyplace::python {
+namespace {
+
+/// Memory that copies use, with the event behind those; guarded by the GIL.
+struct Kept {
+  Event done;
+  LentMemory memory;
+};
+std::deque<Kept>& kept() {
+  static auto* const memory = new std::deque<Kept>();  // work that is pending at exit may still use it
+  return *memory;
+}
+
+/// One side of a copy: an array, a buffer, or memory of the host.
+struct Side {
+  std::optional<ArrayView> array;
+  std::optional<BufferView> buffer;
+  HostSpan host;
+  std::optional<LentMemory> lent;  ///< whose `host` is, unless that is pinned
+};
+
+Side side_of(nb::handle object, bool writable, const char* name) {
+  Side side;
+  if (nb::isinstance<BufferObject>(object)) {
+    side.buffer = nb::cast<const BufferObject&>(object).view;
+  } else if (nb::isinstance<Array>(object)) {
+    side.array = nb::cast<const Array&>(object);
+  } else if (nb::isinstance<HostBufferObject>(object)) {
+    const auto& pinned = nb::cast<const HostBufferObject&>(object).memory;
+    if (!pinned) throw nb::value_error((std::string(name) + ": the HostBuffer is closed").c_str());
+    side.host = HostSpan(pinned->data(), pinned->size_bytes());
+  } else {
+    side.lent.emplace(object, writable, name);
+    side.host = side.lent->span();
+  }
+  return side;
+}
+
+/// The array of a side, which is as the other one's array where the side is memory without a type.
+ArrayView array_of(const Side& side, const ArrayView& other) {
+  if (side.array) return *side.array;
+  if (side.buffer) return ArrayView(*side.buffer, other.dtype(), other.shape());
+  return ArrayView::on_host(side.host, other.dtype(), other.shape());
+}
+
+void submit(const StreamView& stream, const Side& to, const Side& from) {
+  if (to.array || from.array) {
+    return copy(stream, array_of(to, from.array ? *from.array : *to.array),
+                array_of(from, to.array ? *to.array : *from.array));
+  }
+  if (to.buffer && from.buffer) return stream.copy(*to.buffer, *from.buffer);
+  if (to.buffer) return stream.copy(*to.buffer, ConstHostSpan(from.host));
+  if (from.buffer) return stream.copy(to.host, *from.buffer);
+  stream.copy(to.host, ConstHostSpan(from.host));
+}
+
+}  // namespace
+
+void copy_between(const StreamObject& stream, const nb::object& destination, const nb::object& source) {
+  Side to = side_of(destination, true, "destination");
+  Side from = side_of(source, false, "source");
+  {
+    const nb::gil_scoped_release release;  // memory that isn't pinned may make the call wait
+    submit(stream.view, to, from);
+  }
+  if (to.lent) keep_until_done(stream.view, std::move(*to.lent));
+  if (from.lent) keep_until_done(stream.view, std::move(*from.lent));
+}
+
+std::vector<GraphObject*>& captures() {
+  static std::vector<GraphObject*> graphs;
+  return graphs;
+}
+
+void keep_until_done(const StreamView& stream, LentMemory memory) {
+  if (stream.is_capturing()) {
+    const auto shared = std::make_shared<LentMemory>(std::move(memory));
+    for (GraphObject* graph : captures()) graph->kept.push_back(shared);
+    return;
+  }
+  release_finished();
+  kept().push_back({stream.record_event(), std::move(memory)});
+}
+
+void release_finished() {
+  std::deque<Kept>& memory = kept();
+  while (!memory.empty()) {
+    try {
+      if (!memory.front().done.query()) return;
+    } catch (const Error&) {
+      // The device is lost or was reset, and nothing uses the memory any more.
+    }
+    const Kept finished = std::move(memory.front());
+    memory.pop_front();
+  }
+}
+
+}  // namespace anyplace::python
