@@ -255,6 +255,8 @@ verify_framework() {
 stage_paddle() { verify_framework paddle; }
 stage_sycl() { verify_framework sycl; }
 stage_torch() { verify_framework torch; }
+# The Python package, which isn't a framework's and takes the same tools.
+stage_python() { verify_framework python; }
 
 # README's first command, on a bare Debian before anything else was installed there: the demo leaves its picture, and the same
 # one however the work is spread.

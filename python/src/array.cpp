@@ -53,8 +53,8 @@ struct DlpackRequest {
 
 /// A contiguous copy of the array, on its own device and stream.
 Array copy_of(const Array& array) {
-  Array made = array.is_on_host() ? Array(array) : Array(array.stream(), array.dtype(), array.shape());
-  if (array.is_on_host()) throw nb::buffer_error("copies of memory of the host are made by NumPy");
+  if (array.is_on_host()) raise_buffer_error("copy: memory of the host is copied by who has it");
+  Array made(array.stream(), array.dtype(), array.shape());
   copy(array.stream(), made, array);
   return made;
 }
