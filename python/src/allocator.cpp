@@ -28,7 +28,8 @@ thread_local std::vector<std::unique_ptr<MemoryPoolGuard>> guards;
 /// A function of one device that takes no lock for long.
 template <class Result>
 void def(nb::module_& module, const char* name, Result (*function)(const Device&), const char* text) {
-  module.def(name, [function](const DeviceArgument& device) { return function(device.get()); }, "device"_a, text);
+  module.def(
+      name, [function](const DeviceArgument& device) { return function(device.get()); }, "device"_a, text);
 }
 
 void bind_figures(nb::module_& module) {
@@ -92,14 +93,16 @@ void bind_allocator(nb::module_& module) {
             pool.release_free();
           },
           "Gives the pool's free memory back to the device.")
-      .def("__enter__",
-           [](const nb::handle& self) {
-             guards.push_back(std::make_unique<MemoryPoolGuard>(nb::cast<const MemoryPool&>(self)));
-             return nb::borrow(self);
-           },
-           nb::sig("def __enter__(self) -> MemoryPool"))
+      .def(
+          "__enter__",
+          [](const nb::handle& self) {
+            guards.push_back(std::make_unique<MemoryPoolGuard>(nb::cast<const MemoryPool&>(self)));
+            return nb::borrow(self);
+          },
+          nb::sig("def __enter__(self) -> MemoryPool"))
       .def("__exit__", [](const MemoryPool&, const nb::args&) { guards.pop_back(); })
-      .def("close", [](MemoryPool& pool) { pool = MemoryPool(); }, "Gives the pool up; its buffers stay.");
+      .def(
+          "close", [](MemoryPool& pool) { pool = MemoryPool(); }, "Gives the pool up; its buffers stay.");
 }
 
 }  // namespace anyplace::python

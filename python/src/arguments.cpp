@@ -25,11 +25,11 @@ struct TypeNames {
   const char* typestr;
 };
 constexpr TypeNames type_names[] = {
-    {DType::f16, "float16", "<f2"},     {DType::bf16, "bfloat16", nullptr},   {DType::f32, "float32", "<f4"},
-    {DType::f64, "float64", "<f8"},     {DType::c64, "complex64", "<c8"},     {DType::c128, "complex128", "<c16"},
-    {DType::i8, "int8", "|i1"},         {DType::i16, "int16", "<i2"},         {DType::i32, "int32", "<i4"},
-    {DType::i64, "int64", "<i8"},       {DType::u8, "uint8", "|u1"},          {DType::u16, "uint16", "<u2"},
-    {DType::u32, "uint32", "<u4"},      {DType::u64, "uint64", "<u8"},        {DType::boolean, "bool", "|b1"},
+    {DType::f16, "float16", "<f2"}, {DType::bf16, "bfloat16", nullptr}, {DType::f32, "float32", "<f4"},
+    {DType::f64, "float64", "<f8"}, {DType::c64, "complex64", "<c8"},   {DType::c128, "complex128", "<c16"},
+    {DType::i8, "int8", "|i1"},     {DType::i16, "int16", "<i2"},       {DType::i32, "int32", "<i4"},
+    {DType::i64, "int64", "<i8"},   {DType::u8, "uint8", "|u1"},        {DType::u16, "uint16", "<u2"},
+    {DType::u32, "uint32", "<u4"},  {DType::u64, "uint64", "<u8"},      {DType::boolean, "bool", "|b1"},
 };
 
 const TypeNames& names_of(DType type) noexcept {

@@ -184,10 +184,13 @@ void bind_dlpack(nb::class_<Array>& type) {
           },
           nb::kw_only(), "stream"_a = nb::none(), "max_version"_a = nb::none(), "dl_device"_a = nb::none(),
           "copy"_a = nb::none(), "Lends the array to another library. docs/arrays.md has the rules of streams.")
-      .def("__dlpack_device__", [](const Array& array) {
-        const DLDevice device = dlpack::device_of(array);
-        return nb::make_tuple(static_cast<int>(device.device_type), device.device_id);
-      }, nb::sig("def __dlpack_device__(self) -> tuple[int, int]"));
+      .def(
+          "__dlpack_device__",
+          [](const Array& array) {
+            const DLDevice device = dlpack::device_of(array);
+            return nb::make_tuple(static_cast<int>(device.device_type), device.device_id);
+          },
+          nb::sig("def __dlpack_device__(self) -> tuple[int, int]"));
 }
 
 }  // namespace
@@ -209,21 +212,25 @@ void bind_arrays(nb::module_& module) {
               nb::sig("def __init__(self, stream: Stream, shape: int | collections.abc.Sequence[int], "
                       "dtype: str = 'float32') -> None"),
               "Allocates on `stream`; the elements aren't cleared.")
-          .def_prop_ro("shape", [](const Array& array) { return tuple_of(array.shape()); },
-                       nb::sig("def shape(self) -> tuple[int, ...]"))
-          .def_prop_ro("strides", [](const Array& array) { return tuple_of(array.strides()); },
-                       nb::sig("def strides(self) -> tuple[int, ...]"), "In elements.")
-          .def_prop_ro("dtype", [](const Array& array) { return numpy_name(array.dtype()); }, "NumPy's name: \"float32\".")
+          .def_prop_ro(
+              "shape", [](const Array& array) { return tuple_of(array.shape()); },
+              nb::sig("def shape(self) -> tuple[int, ...]"))
+          .def_prop_ro(
+              "strides", [](const Array& array) { return tuple_of(array.strides()); },
+              nb::sig("def strides(self) -> tuple[int, ...]"), "In elements.")
+          .def_prop_ro(
+              "dtype", [](const Array& array) { return numpy_name(array.dtype()); }, "NumPy's name: \"float32\".")
           .def_prop_ro("ndim", [](const Array& array) { return array.ndim(); })
           .def_prop_ro("size", [](const Array& array) { return array.view().size(); })
           .def_prop_ro("nbytes", [](const Array& array) { return array.size_bytes(); })
           .def_prop_ro("address", [](const Array& array) { return array.address().value(); })
-          .def_prop_ro("device",
-                       [](const Array& array) -> std::optional<Device> {
-                         if (array.is_on_host()) return std::nullopt;
-                         return array.device();
-                       },
-                       "None for memory of the host.")
+          .def_prop_ro(
+              "device",
+              [](const Array& array) -> std::optional<Device> {
+                if (array.is_on_host()) return std::nullopt;
+                return array.device();
+              },
+              "None for memory of the host.")
           .def_prop_ro("is_contiguous", &Array::is_contiguous)
           .def("__len__",
                [](const Array& array) {
@@ -232,15 +239,16 @@ void bind_arrays(nb::module_& module) {
                })
           .def("__getitem__", &indexed, "key"_a, "The part of an index, a slice, or a tuple of them; without a copy.")
           .def(
-              "reshape", [](const Array& array, const nb::object& shape) { return array.reshape(extents_of(shape, "shape")); },
+              "reshape",
+              [](const Array& array, const nb::object& shape) { return array.reshape(extents_of(shape, "shape")); },
               "shape"_a, nb::sig("def reshape(self, shape: int | collections.abc.Sequence[int]) -> Array"))
           .def(
               "permute",
               [](const Array& array, const nb::object& order) { return array.permute(extents_of(order, "order")); },
               "order"_a, nb::sig("def permute(self, order: collections.abc.Sequence[int]) -> Array"))
           .def(
-              "record_stream",
-              [](const Array& array, const StreamObject& stream) { array.record_stream(stream.view); }, "stream"_a)
+              "record_stream", [](const Array& array, const StreamObject& stream) { array.record_stream(stream.view); },
+              "stream"_a)
           .def("__repr__", [](const Array& array) {
             return nb::str("<Array of {} {} on {}>")
                 .format(array.shape().to_string(), numpy_name(array.dtype()), array.place().to_string());

@@ -152,15 +152,16 @@ void bind_buffer(nb::module_& module) {
           [](const BufferObject& buffer, const StreamObject& stream) { buffer.view.record_stream(stream.view); },
           "stream"_a, "Says that work on `stream`, submitted until the memory is freed, uses it.")
       .def("close", &close<BufferObject>, "Gives the memory up, which never waits; slices keep it.")
-      .def_prop_ro("__array_interface__",
-                   [](const BufferObject& buffer) {
-                     try {
-                       return array_interface(host_pointer(buffer), buffer.view.size_bytes());
-                     } catch (const nb::builtin_exception& error) {
-                       throw nb::attribute_error(error.what());
-                     }
-                   },
-                   nb::sig("def __array_interface__(self) -> dict[str, object]"))
+      .def_prop_ro(
+          "__array_interface__",
+          [](const BufferObject& buffer) {
+            try {
+              return array_interface(host_pointer(buffer), buffer.view.size_bytes());
+            } catch (const nb::builtin_exception& error) {
+              throw nb::attribute_error(error.what());
+            }
+          },
+          nb::sig("def __array_interface__(self) -> dict[str, object]"))
       .def("__repr__", [](const BufferObject& buffer) -> nb::object {
         if (!buffer.view) return nb::str("<Buffer, closed or of 0 bytes>");
         return nb::str("<Buffer of {} bytes on {}>").format(buffer.view.size_bytes(), buffer.view.device().to_string());
@@ -181,10 +182,9 @@ void bind_host_buffer(nb::module_& module) {
           "device"_a, "nbytes"_a)
       .def_prop_ro("nbytes", [](const HostBufferObject& buffer) { return open_memory(buffer).size_bytes(); })
       .def("__len__", [](const HostBufferObject& buffer) { return open_memory(buffer).size_bytes(); })
-      .def_prop_ro("address",
-                   [](const HostBufferObject& buffer) {
-                     return reinterpret_cast<std::uintptr_t>(open_memory(buffer).data());
-                   })
+      .def_prop_ro(
+          "address",
+          [](const HostBufferObject& buffer) { return reinterpret_cast<std::uintptr_t>(open_memory(buffer).data()); })
       .def(
           "record_stream",
           [](const HostBufferObject& buffer, const StreamObject& stream) {
@@ -192,11 +192,12 @@ void bind_host_buffer(nb::module_& module) {
           },
           "stream"_a)
       .def("close", &close<HostBufferObject>, "Gives the memory up, which never waits.")
-      .def_prop_ro("__array_interface__",
-                   [](const HostBufferObject& buffer) {
-                     return array_interface(open_memory(buffer).data(), open_memory(buffer).size_bytes());
-                   },
-                   nb::sig("def __array_interface__(self) -> dict[str, object]"))
+      .def_prop_ro(
+          "__array_interface__",
+          [](const HostBufferObject& buffer) {
+            return array_interface(open_memory(buffer).data(), open_memory(buffer).size_bytes());
+          },
+          nb::sig("def __array_interface__(self) -> dict[str, object]"))
       .def("__repr__", [](const HostBufferObject& buffer) -> nb::object {
         if (!buffer.memory) return nb::str("<HostBuffer, closed>");
         return nb::str("<HostBuffer of {} bytes>").format(buffer.memory->size_bytes());

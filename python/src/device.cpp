@@ -153,34 +153,39 @@ void bind_devices(nb::module_& module) {
                          "A device: Device(\"cuda:0\"), or \"cpu_sim:1\", \"hip\", \"auto\". `with device:` makes it "
                          "the thread's current one. Comparable, hashable, ordered; pickles by its place.")
           .def(
-              "__init__",
-              [](Device* self, const DeviceArgument& place) { new (self) Device(place.get()); }, "place"_a)
-          .def(
-              "synchronize", &synchronize, "timeout"_a = nb::none(),
-              "Waits for all work submitted to the device, at most `timeout` seconds; returns whether it is done.")
-          .def("reset", [](const Device& device) {
-            const nb::gil_scoped_release release;
-            device.reset();
-          })
-          .def("clock",
+              "__init__", [](Device* self, const DeviceArgument& place) { new (self) Device(place.get()); }, "place"_a)
+          .def("synchronize", &synchronize, "timeout"_a = nb::none(),
+               "Waits for all work submitted to the device, at most `timeout` seconds; returns whether it is done.")
+          .def("reset",
                [](const Device& device) {
                  const nb::gil_scoped_release release;
-                 const ClockReading reading = device.clock();
-                 return std::pair(reading.device_ns, reading.host_ns);
-               },
-               "The device's clock and time.monotonic_ns() at one moment, in nanoseconds.")
+                 device.reset();
+               })
+          .def(
+              "clock",
+              [](const Device& device) {
+                const nb::gil_scoped_release release;
+                const ClockReading reading = device.clock();
+                return std::pair(reading.device_ns, reading.host_ns);
+              },
+              "The device's clock and time.monotonic_ns() at one moment, in nanoseconds.")
           .def_prop_ro("default_stream",
-                       [](const Device& device) { return StreamObject{device.default_stream(), nullptr}; })
+                       [](const Device& device) {
+                         return StreamObject{device.default_stream(), nullptr};
+                       })
           .def_prop_ro("per_thread_stream",
-                       [](const Device& device) { return StreamObject{device.per_thread_stream(), nullptr}; })
-          .def("__enter__",
-               [](const nb::handle& self) {
-                 const auto& device = nb::cast<const Device&>(self);
-                 devices_before.push_back(current_device(device.backend()));
-                 set_current_device(device);
-                 return nb::borrow(self);
-               },
-               nb::sig("def __enter__(self) -> Device"))
+                       [](const Device& device) {
+                         return StreamObject{device.per_thread_stream(), nullptr};
+                       })
+          .def(
+              "__enter__",
+              [](const nb::handle& self) {
+                const auto& device = nb::cast<const Device&>(self);
+                devices_before.push_back(current_device(device.backend()));
+                set_current_device(device);
+                return nb::borrow(self);
+              },
+              nb::sig("def __enter__(self) -> Device"))
           .def("__exit__",
                [](const Device&, const nb::args&) {
                  set_current_device(devices_before.back());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// anyplace::Error as Python's exceptions. The classes are Python's own (anyplace/_errors.py): errors are rare, and there
-// they read as any other exceptions do.
+// anyplace::Error as Python's exceptions. The classes are Python's own (anyplace/_errors.py): errors are rare, and
+// there they read as any other exceptions do.
 #include <anyplace/anyplace.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>

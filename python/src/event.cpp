@@ -44,8 +44,9 @@ void bind_events(nb::module_& module) {
           "`timing`: elapsed_time() can measure with it. `blocking_sync`: a waiting host sleeps instead of spinning.")
       .def("record", &record, "stream"_a = nb::none(),
            "Marks the work given to `stream`, or to the current stream, so far.")
-      .def("query", [](const EventObject& event) { return event.event.query(); },
-           "Whether the most recent record is complete.")
+      .def(
+          "query", [](const EventObject& event) { return event.event.query(); },
+          "Whether the most recent record is complete.")
       .def("synchronize", &synchronize, "timeout"_a = nb::none(),
            "Waits for the most recent record, at most `timeout` seconds; returns whether it is complete.")
       .def(
@@ -53,12 +54,14 @@ void bind_events(nb::module_& module) {
           [](const EventObject& start, const EventObject& end) { return elapsed_time(start.event, end.event); },
           "end"_a, "Milliseconds from this event's record to the other's.")
       .def(
-          "__sub__", [](const EventObject& end, const EventObject& start) { return elapsed_time(start.event, end.event); },
+          "__sub__",
+          [](const EventObject& end, const EventObject& start) { return elapsed_time(start.event, end.event); },
           "start"_a, "end - start: milliseconds.")
       .def_prop_ro("timestamp_ns", [](const EventObject& event) { return event.event.timestamp_ns(); })
       .def_prop_ro("device", [](const EventObject& event) { return event.event.device(); })
       .def("native_handle", [](const EventObject& event) { return event.event.native_handle(); })
-      .def("close", [](EventObject& event) { event.event = Event(); }, "Destroys the event; waits for it go on.")
+      .def(
+          "close", [](EventObject& event) { event.event = Event(); }, "Destroys the event; waits for it go on.")
       .def("__eq__",
            [](const EventObject& event, const nb::object& other) {
              return nb::isinstance<EventObject>(other) &&

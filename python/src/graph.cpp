@@ -72,7 +72,8 @@ void bind_graphs(nb::module_& module) {
       .def("__exit__", &leave, "type"_a.none(), "value"_a.none(), "traceback"_a.none());
   nb::class_<GraphObject>(module, "Graph",
                           "Work that is captured once and launched again and again. It keeps what it uses.")
-      .def("launch", &launch, "stream"_a, "Launches all of it in the stream's order; makes it ready at the first launch.")
+      .def("launch", &launch, "stream"_a,
+           "Launches all of it in the stream's order; makes it ready at the first launch.")
       .def("instantiate", &instantiate, nb::kw_only(), "native"_a = true,
            "Makes it ready to be launched. With `native` false the nodes are submitted one by one in any case.")
       .def(
@@ -86,12 +87,16 @@ void bind_graphs(nb::module_& module) {
       .def_prop_ro("device", [](const GraphObject& graph) { return graph.graph.device(); })
       .def_prop_ro("is_native", [](const GraphObject& graph) { return graph.exec && graph.exec.is_native(); })
       .def("__len__", [](const GraphObject& graph) { return graph.graph ? graph.graph.size() : 0; })
-      .def("to_dot", [](const GraphObject& graph) { return graph.graph.to_dot(); }, "The graph as text for Graphviz.")
-      .def("close", [](GraphObject& graph) { graph = GraphObject(); }, "Gives the graph up; launches of it go on.");
+      .def(
+          "to_dot", [](const GraphObject& graph) { return graph.graph.to_dot(); }, "The graph as text for Graphviz.")
+      .def(
+          "close", [](GraphObject& graph) { graph = GraphObject(); }, "Gives the graph up; launches of it go on.");
   auto stream = nb::borrow<nb::class_<StreamObject>>(nb::type<StreamObject>());
   stream.def(
       "capture",
-      [](const StreamObject& self, const std::string& mode) { return CaptureObject{self, mode_of(mode), nb::none()}; },
+      [](const StreamObject& self, const std::string& mode) {
+        return CaptureObject{self, mode_of(mode), nb::none()};
+      },
       "mode"_a = "global",
       "with stream.capture() as graph: what is submitted to the stream becomes nodes of the graph instead of running. "
       "`mode` says which calls other threads may make: \"global\", \"thread_local\" or \"relaxed\".");

@@ -82,8 +82,7 @@ struct Call {
   PyObject* callable;
   PyObject* args;
 
-  Call(nb::object function, nb::tuple arguments)
-      : callable(function.release().ptr()), args(arguments.release().ptr()) {
+  Call(nb::object function, nb::tuple arguments) : callable(function.release().ptr()), args(arguments.release().ptr()) {
     existing.fetch_add(1, std::memory_order_relaxed);
   }
   Call(const Call&) = delete;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Module, Kernel and launches. What a Python object becomes as a kernel's argument is decided here: by its own type, or by
-// the type that the kernel was declared with.
+// Module, Kernel and launches. What a Python object becomes as a kernel's argument is decided here: by its own type, or
+// by the type that the kernel was declared with.
 #include <anyplace/anyplace.h>
 #include <anyplace/compile.h>
 #include <nanobind/nanobind.h>
@@ -49,7 +49,8 @@ ArgumentKind kind_of(const std::string& name) {
   for (const KindName& each : kind_names) {
     if (name == each.name) return each.kind;
   }
-  throw nb::value_error(("argtypes: '" + name + "' is no type; pointer, f32, f64, i8 to i64, u8 to u64 and bool are").c_str());
+  throw nb::value_error(
+      ("argtypes: '" + name + "' is no type; pointer, f32, f64, i8 to i64, u8 to u64 and bool are").c_str());
 }
 
 [[noreturn]] void refuse(PyObject* type, std::size_t i, const std::string& text) {
@@ -64,7 +65,8 @@ class Arguments {
 
   void add(PyObject* object) {
     if (count_ == most_arguments) {
-      throw nb::type_error(("a launch from Python has at most " + std::to_string(most_arguments) + " arguments").c_str());
+      throw nb::type_error(
+          ("a launch from Python has at most " + std::to_string(most_arguments) + " arguments").c_str());
     }
     const ArgumentKind kind = kinds_.empty() ? ArgumentKind::automatic : kinds_[count_];
     if (kind == ArgumentKind::automatic) {
@@ -343,27 +345,29 @@ void bind_kernels(nb::module_& module) {
             launch(stream, self.kernel, self.config, args);
           },
           "stream"_a, "args"_a);
-  nb::class_<KernelObject>(module, "Kernel",
-                           "A kernel of a module, which it keeps. kernel[grid, block](stream, ...) launches it; grid and "
-                           "block are numbers, or tuples of up to three.")
+  nb::class_<KernelObject>(
+      module, "Kernel",
+      "A kernel of a module, which it keeps. kernel[grid, block](stream, ...) launches it; grid and "
+      "block are numbers, or tuples of up to three.")
       .def("__getitem__", &launcher_of, "sizes"_a,
            nb::sig("def __getitem__(self, sizes: tuple[typing.Any, ...]) -> Launcher"),
            "The kernel over [grid, block] or [grid, block, shared_bytes].")
       .def_prop_ro("name", [](const KernelObject& kernel) { return kernel.view.name(); })
       .def_prop_ro("device", [](const KernelObject& kernel) { return kernel.view.device(); })
-      .def_prop_ro("attributes",
-                   [](const KernelObject& kernel) {
-                     const KernelAttributes found = kernel.view.attributes();
-                     nb::dict facts;
-                     facts["max_threads_per_block"] = found.max_threads_per_block;
-                     facts["registers"] = nb::cast(found.registers);
-                     facts["sub_group_size"] = nb::cast(found.sub_group_size);
-                     facts["shared_bytes"] = nb::cast(found.shared_bytes);
-                     facts["local_bytes"] = nb::cast(found.local_bytes);
-                     facts["constant_bytes"] = nb::cast(found.constant_bytes);
-                     return facts;
-                   },
-                   nb::sig("def attributes(self) -> dict[str, int | None]"))
+      .def_prop_ro(
+          "attributes",
+          [](const KernelObject& kernel) {
+            const KernelAttributes found = kernel.view.attributes();
+            nb::dict facts;
+            facts["max_threads_per_block"] = found.max_threads_per_block;
+            facts["registers"] = nb::cast(found.registers);
+            facts["sub_group_size"] = nb::cast(found.sub_group_size);
+            facts["shared_bytes"] = nb::cast(found.shared_bytes);
+            facts["local_bytes"] = nb::cast(found.local_bytes);
+            facts["constant_bytes"] = nb::cast(found.constant_bytes);
+            return facts;
+          },
+          nb::sig("def attributes(self) -> dict[str, int | None]"))
       .def(
           "max_active_blocks",
           [](const KernelObject& kernel, const Whole& threads, const Whole& shared_bytes) {
@@ -383,8 +387,9 @@ void bind_kernels(nb::module_& module) {
                {dim3_of(grid, "grid"), dim3_of(block, "block"), unsigned_of(shared_bytes, "shared_bytes")}, args);
       },
       "kernel"_a, "grid"_a, "block"_a, "args"_a, "shared_bytes"_a = 0,
-      nb::sig("def launch(self, kernel: Kernel, grid: int | tuple[int, ...], block: int | tuple[int, ...], *args: object, "
-              "shared_bytes: typing.SupportsIndex = 0) -> None"),
+      nb::sig(
+          "def launch(self, kernel: Kernel, grid: int | tuple[int, ...], block: int | tuple[int, ...], *args: object, "
+          "shared_bytes: typing.SupportsIndex = 0) -> None"),
       "Launches the kernel over `grid` blocks of `block` threads; each is a number, or a tuple of up to three.");
 }
 

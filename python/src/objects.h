@@ -56,7 +56,7 @@ struct LauncherObject {
 
 struct GraphObject {
   Graph graph;
-  GraphExec exec;               ///< null before the first launch
+  GraphExec exec;                                 ///< null before the first launch
   std::vector<std::shared_ptr<LentMemory>> kept;  ///< memory of the host that its copies use
 };
 

@@ -57,7 +57,6 @@ void fill(const Generator& generator, const StreamObject& stream, const RandomTa
   submit(generator, stream.view, target);
 }
 
-
 void bind_fills(nb::class_<Generator>& type) {
   using Dtype = std::optional<std::string>;
   type.def(
@@ -110,17 +109,17 @@ void bind_fills(nb::class_<Generator>& type) {
             fill(self, stream, target_of(target, dtype),
                  [&](const Generator& g, StreamView on, const RandomTarget& to) { g.permutation(on, to); });
           },
-          "stream"_a, "target"_a, nb::kw_only(), "dtype"_a = nb::none(),
-          "The numbers from 0 on, in random order.");
+          "stream"_a, "target"_a, nb::kw_only(), "dtype"_a = nb::none(), "The numbers from 0 on, in random order.");
 }
 
 }  // namespace
 
 void bind_random(nb::module_& module) {
   auto type =
-      nb::class_<Generator>(module, "Generator",
-                            "Random numbers of one device: the same seed gives the same bits on every backend. Fills are "
-                            "submitted to a stream, and take their numbers at the call.")
+      nb::class_<Generator>(
+          module, "Generator",
+          "Random numbers of one device: the same seed gives the same bits on every backend. Fills are "
+          "submitted to a stream, and take their numbers at the call.")
           .def(
               "__init__", [](Generator* self, const DeviceArgument& device) { new (self) Generator(device.place()); },
               "device"_a)

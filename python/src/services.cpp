@@ -133,8 +133,9 @@ void bind_plugins(nb::module_& module) {
       .def_ro("name", &PluginCandidate::name)
       .def_ro("path", &PluginCandidate::path)
       .def_prop_ro("source", [](const PluginCandidate& plugin) { return to_string(plugin.source); })
-      .def_prop_ro("state", [](const PluginCandidate& plugin) { return to_string(plugin.state); },
-                   "\"unopened\", \"accepted\", \"refused\" or \"shadowed\".")
+      .def_prop_ro(
+          "state", [](const PluginCandidate& plugin) { return to_string(plugin.state); },
+          "\"unopened\", \"accepted\", \"refused\" or \"shadowed\".")
       .def_prop_ro("problem", &PluginCandidate::problem, "Why it was refused, or by which file it is shadowed.")
       .def_ro("remedy", &PluginCandidate::remedy)
       .def("__repr__", [](const PluginCandidate& plugin) {

@@ -104,8 +104,8 @@ nb::object cuda_stream(const StreamObject& stream) {
 }
 
 bool synchronize(const StreamObject& stream, std::optional<double> timeout) {
-  const bool done = wait_interruptibly(
-      timeout_of(timeout), [&](std::chrono::nanoseconds time) { return stream.view.synchronize(time); });
+  const bool done = wait_interruptibly(timeout_of(timeout),
+                                       [&](std::chrono::nanoseconds time) { return stream.view.synchronize(time); });
   release_finished();
   return done;
 }
@@ -136,8 +136,9 @@ void fill(const StreamObject& stream, const BufferObject& buffer, const nb::obje
 }
 
 void bind_work(nb::class_<StreamObject>& type) {
-  type.def("query", [](const StreamObject& stream) { return stream.view.query(); },
-           "Whether all submitted work is done. Raises the stream's fault, without clearing it.")
+  type.def(
+          "query", [](const StreamObject& stream) { return stream.view.query(); },
+          "Whether all submitted work is done. Raises the stream's fault, without clearing it.")
       .def("synchronize", &synchronize, "timeout"_a = nb::none(),
            "Waits for the work submitted before, at most `timeout` seconds; returns whether it is done. Raises the "
            "stream's first fault, and clears it. Ctrl-C ends the wait, and the work goes on.")
@@ -171,7 +172,8 @@ void bind_work(nb::class_<StreamObject>& type) {
       .def("copy", &copy_between, "destination"_a, "source"_a,
            nb::sig("def copy(self, destination: Buffer | Array | collections.abc.Buffer, "
                    "source: Buffer | Array | collections.abc.Buffer) -> None"),
-           "Copies in the stream's order. Each side is a Buffer, an Array, a HostBuffer, or an object that lends memory, "
+           "Copies in the stream's order. Each side is a Buffer, an Array, a HostBuffer, or an object that lends "
+           "memory, "
            "such as bytes or a NumPy array, which is kept until the copy is done.")
       .def("fill", &fill, "buffer"_a, "value"_a,
            nb::sig("def fill(self, buffer: Buffer, value: typing.SupportsIndex | collections.abc.Buffer) -> None"),
@@ -220,8 +222,7 @@ void bind_streams(nb::module_& module) {
           .def("__exit__", &leave)
           .def("__eq__",
                [](const StreamObject& stream, const nb::object& other) {
-                 return nb::isinstance<StreamObject>(other) &&
-                        stream.view == nb::cast<const StreamObject&>(other).view;
+                 return nb::isinstance<StreamObject>(other) && stream.view == nb::cast<const StreamObject&>(other).view;
                })
           .def("__hash__", [](const StreamObject& stream) { return std::hash<StreamView>()(stream.view); })
           .def("__repr__", [](const StreamObject& stream) -> nb::object {
