@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arguments.h"
 
+#include <nanobind/stl/string.h>
+
 #include <chrono>
 #include <cmath>
 #include <cstdint>

@@ -59,7 +59,12 @@ nb::dict array_interface(const void* data, std::uint64_t bytes) {
 /// Fills what PyObject_GetBuffer was asked for. Counts what is lent.
 template <class Object, class Data>
 int lend(PyObject* self, Py_buffer* view, int flags, Data data) {
-  auto& object = *nb::inst_ptr<Object>(nb::handle(self));
+  if (!nb::inst_ready(self)) {  // made by __new__ alone
+    PyErr_SetString(PyExc_BufferError, "the object has no memory");
+    view->obj = nullptr;
+    return -1;
+  }
+  auto& object = *nb::inst_ptr<Object>(self);
   try {
     const HostSpan span = data(object);
     static char nothing;  // memoryviews of no bytes have an address, too

@@ -4,6 +4,7 @@
 #include <anyplace/anyplace.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 
 #include <chrono>
 #include <functional>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host_calls.h"
 
+#include <nanobind/stl/string.h>
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>

@@ -89,16 +89,18 @@ class Arguments {
   /// Whether the object is memory, or None, which is the null pointer; it is added then.
   bool add_memory(PyObject* object) {
     static PyTypeObject* const buffer_type = reinterpret_cast<PyTypeObject*>(nb::type<BufferObject>().ptr());
-    if (Py_TYPE(object) == buffer_type) {
-      const BufferView& view = nb::inst_ptr<BufferObject>(nb::handle(object))->view;
-      put_address(view.size_bytes() == 0 && view.id() != 0 ? 0 : view.address());
+    if (Py_TYPE(object) == buffer_type && nb::inst_ready(object)) {
+      const BufferObject& buffer = *nb::inst_ptr<BufferObject>(object);
+      if (!buffer.owner) refuse(PyExc_ValueError, count_, "the Buffer is closed");
+      put_address(buffer.view.address());
     } else if (object == Py_None) {
       put_address(0);
     } else if (nb::isinstance<Array>(object)) {
       put_address(nb::cast<const Array&>(nb::handle(object)).address().value());
     } else if (nb::isinstance<HostBufferObject>(object)) {
       const auto& pinned = nb::cast<const HostBufferObject&>(nb::handle(object)).memory;
-      put_address(pinned ? reinterpret_cast<std::uintptr_t>(pinned->data()) : 0);
+      if (!pinned) refuse(PyExc_ValueError, count_, "the HostBuffer is closed");
+      put_address(reinterpret_cast<std::uintptr_t>(pinned->data()));
     } else {
       return false;
     }
@@ -288,7 +290,7 @@ void bind_module(nb::module_& module) {
             new (self) ModuleObject{std::make_shared<Module>(where, std::span(bytes, size))};
           },
           "device"_a, "image"_a,
-          nb::sig("def __init__(self, device: Device | str, image: collections.abc.Buffer) -> None"),
+          nb::sig("def __init__(self, device: Device | str, image: typing_extensions.Buffer) -> None"),
           "Loads an image: PTX, a cubin, HSACO, SPIR-V, or a shared object, as the device takes.")
       .def_static(
           "compile",

@@ -101,6 +101,13 @@ def test_bad_arguments_are_counted_and_named(module, stream, numbers):
     assert caught.value.code == "no_such_kernel"
 
 
+def test_memory_that_is_closed_is_no_argument(module, device, stream):
+    for memory in (anyplace.Buffer(stream, 16), anyplace.HostBuffer(device, 16)):
+        memory.close()
+        with pytest.raises(ValueError, match="argument 0.*closed"):
+            module.kernel("widths")[1, 1](stream, memory, 0, 0.0, False)
+
+
 def test_a_kernel_keeps_its_module(place, stream, numbers, module):
     mine = anyplace.Module.compile(place, SOURCE)
     scale = mine.kernel("scale", ["pointer", "f32"])
