@@ -31,7 +31,6 @@ from ._core import (
     Module,
     Plugin,
     Stream,
-    __version__,
     backends,
     current_device,
     current_stream,
@@ -42,6 +41,7 @@ from ._core import (
     set_current_device,
     set_current_stream,
 )
+from ._core import version as __version__
 from ._errors import (
     ClosedError,
     CompileError,

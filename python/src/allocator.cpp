@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -100,7 +101,13 @@ void bind_allocator(nb::module_& module) {
             return nb::borrow(self);
           },
           nb::sig("def __enter__(self) -> MemoryPool"))
-      .def("__exit__", [](const MemoryPool&, const nb::args&) { guards.pop_back(); })
+      .def(
+          "__exit__",
+          [](const MemoryPool&, const nb::args&) {
+            if (guards.empty()) throw std::runtime_error("the pool wasn't entered on this thread");
+            guards.pop_back();
+          },
+          nb::sig("def __exit__(self, *exception: object) -> None"))
       .def(
           "close", [](MemoryPool& pool) { pool = MemoryPool(); }, "Gives the pool up; its buffers stay.");
 }

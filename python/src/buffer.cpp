@@ -167,7 +167,7 @@ void bind_buffer(nb::module_& module) {
             }
           },
           nb::sig("def __array_interface__(self) -> dict[str, object]"))
-      .def("__repr__", [](const BufferObject& buffer) -> nb::object {
+      .def("__repr__", [](const BufferObject& buffer) -> nb::str {
         if (!buffer.view) return nb::str("<Buffer, closed or of 0 bytes>");
         return nb::str("<Buffer of {} bytes on {}>").format(buffer.view.size_bytes(), buffer.view.device().to_string());
       });
@@ -203,7 +203,7 @@ void bind_host_buffer(nb::module_& module) {
             return array_interface(open_memory(buffer).data(), open_memory(buffer).size_bytes());
           },
           nb::sig("def __array_interface__(self) -> dict[str, object]"))
-      .def("__repr__", [](const HostBufferObject& buffer) -> nb::object {
+      .def("__repr__", [](const HostBufferObject& buffer) -> nb::str {
         if (!buffer.memory) return nb::str("<HostBuffer, closed>");
         return nb::str("<HostBuffer of {} bytes>").format(buffer.memory->size_bytes());
       });

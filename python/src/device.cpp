@@ -7,11 +7,14 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -65,9 +68,9 @@ void bind_properties(nb::module_& module) {
       .def_ro("address_alignment", &Properties::address_alignment)
       .def_ro("max_shared_bytes", &Properties::max_shared_bytes)
       .def_prop_ro("max_grid",
-                   [](const Properties& p) { return nb::make_tuple(p.max_grid[0], p.max_grid[1], p.max_grid[2]); })
+                   [](const Properties& p) { return std::tuple(p.max_grid[0], p.max_grid[1], p.max_grid[2]); })
       .def_prop_ro("max_block",
-                   [](const Properties& p) { return nb::make_tuple(p.max_block[0], p.max_block[1], p.max_block[2]); })
+                   [](const Properties& p) { return std::tuple(p.max_block[0], p.max_block[1], p.max_block[2]); })
       .def_ro("max_threads_per_block", &Properties::max_threads_per_block)
       .def_ro("image_formats", &Properties::image_formats)
       .def_ro("clock_hz", &Properties::clock_hz)
@@ -97,7 +100,7 @@ void bind_facts(nb::class_<Device>& type) {
       .def_prop_ro("priority_range",
                    [](const Device& device) {
                      const PriorityRange range = device.priority_range();
-                     return nb::make_tuple(range.least, range.greatest);
+                     return std::pair(range.least, range.greatest);
                    })
       .def(
           "memory_info",
@@ -111,7 +114,9 @@ void bind_facts(nb::class_<Device>& type) {
       .def("disable_peer_access", &Device::disable_peer_access, "peer"_a)
       .def("native_handle", &Device::native_handle, "The vendor's device (CUdevice), as a number.")
       .def("native_context", &Device::native_context, "The vendor's context (CUcontext), as a number.");
-  type.attr("CAPABILITIES") = nb::tuple(nb::cast(capability_names(all_capabilities())));
+  type.def_prop_ro_static(
+      "CAPABILITIES", [](nb::handle) { return capability_names(all_capabilities()); },
+      "The capabilities that there are.");
 }
 
 void bind_functions(nb::module_& module) {
@@ -186,19 +191,25 @@ void bind_devices(nb::module_& module) {
                 return nb::borrow(self);
               },
               nb::sig("def __enter__(self) -> Device"))
-          .def("__exit__",
-               [](const Device&, const nb::args&) {
-                 set_current_device(devices_before.back());
-                 devices_before.pop_back();
-               })
+          .def(
+              "__exit__",
+              [](const Device&, const nb::args&) {
+                if (devices_before.empty()) throw std::runtime_error("the device wasn't entered on this thread");
+                set_current_device(devices_before.back());
+                devices_before.pop_back();
+              },
+              nb::sig("def __exit__(self, *exception: object) -> None"))
           .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"))
           .def(nb::self < nb::self, nb::sig("def __lt__(self, other: Device, /) -> bool"))
           .def("__hash__", [](const Device& device) { return std::hash<Device>()(device); })
           .def("__str__", &Device::to_string)
           .def("__repr__", [](const Device& device) { return "Device('" + device.to_string() + "')"; })
-          .def("__reduce__", [](const Device& device) {
-            return nb::make_tuple(nb::type<Device>(), nb::make_tuple(device.to_string()));
-          });
+          .def(
+              "__reduce__",
+              [](const Device& device) {
+                return nb::make_tuple(nb::type<Device>(), nb::make_tuple(device.to_string()));
+              },
+              nb::sig("def __reduce__(self) -> tuple[type[Device], tuple[str]]"));
   bind_facts(type);
   bind_functions(module);
 }

@@ -69,7 +69,7 @@ void bind_events(nb::module_& module) {
                     EventView(event.event) == EventView(nb::cast<const EventObject&>(other).event);
            })
       .def("__hash__", [](const EventObject& event) { return std::hash<EventView>()(event.event); })
-      .def("__repr__", [](const EventObject& event) -> nb::object {
+      .def("__repr__", [](const EventObject& event) -> nb::str {
         if (!event.event) return nb::str("<Event, closed>");
         return nb::str("<Event of {}>").format(event.event.device().to_string());
       });

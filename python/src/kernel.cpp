@@ -6,6 +6,7 @@
 #include <anyplace/compile.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -329,7 +330,7 @@ void bind_module(nb::module_& module) {
           [](const ModuleObject& self, const std::string& name) {
             if (!self.module) throw nb::value_error("the Module is closed");
             const ModuleGlobal found = self.module->global(name);
-            return nb::make_tuple(found.address, found.size_bytes);
+            return std::pair(found.address, found.size_bytes);
           },
           "name"_a, "The address and the bytes of a variable of the module.")
       .def(
@@ -346,7 +347,7 @@ void bind_kernels(nb::module_& module) {
           [](const LauncherObject& self, const StreamObject& stream, const nb::args& args) {
             launch(stream, self.kernel, self.config, args);
           },
-          "stream"_a, "args"_a);
+          "stream"_a, "args"_a, nb::sig("def __call__(self, stream: Stream, *args: object) -> None"));
   nb::class_<KernelObject>(
       module, "Kernel",
       "A kernel of a module, which it keeps. kernel[grid, block](stream, ...) launches it; grid and "

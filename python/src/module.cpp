@@ -10,7 +10,7 @@
 NB_MODULE(_core, module) {
   // Work that is pending at exit keeps what it uses, on purpose.
   nanobind::set_leak_warnings(false);
-  module.attr("__version__") = ANYPLACE_VERSION;
+  module.attr("version") = ANYPLACE_VERSION;
   anyplace::python::bind_errors();
   anyplace::python::bind_devices(module);
   anyplace::python::bind_events(module);

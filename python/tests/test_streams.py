@@ -94,6 +94,12 @@ def test_with_makes_a_stream_current_and_restores_the_former_one(device, stream)
     assert anyplace.current_stream(device) == device.default_stream
 
 
+def test_leaving_what_wasnt_entered_is_refused(device, stream):
+    for thing in (device, stream, anyplace.MemoryPool(device)):
+        with pytest.raises(RuntimeError, match="entered"):
+            thing.__exit__(None, None, None)
+
+
 def test_a_stream_stays_while_it_is_current(device):
     former = anyplace.current_stream(device)
     anyplace.set_current_stream(anyplace.Stream(device))
