@@ -94,17 +94,21 @@ RunningRun start(const SweepProgram& program, std::uint64_t number, const std::s
   return started;
 }
 
-/// Adds what the processes of the run reported, each backend of each process in a line of JSON.
+/// Adds what the processes of the run reported: each hit, and each backend of each process, in a line of JSON.
 void read_report(const std::string& path, SweepRun& run) {
   std::ifstream report(path);
   for (std::string line; std::getline(report, line);) {
     const auto json = nlohmann::json::parse(line, nullptr, false);
-    if (json.is_discarded() || json.at("rules").empty()) continue;
+    if (json.is_discarded()) continue;
+    if (json.contains("hit")) {
+      if (run.hit.empty()) run.hit = json.at("hit");
+      continue;
+    }
+    if (json.at("rules").empty()) continue;
     const auto& rule = json.at("rules").front();
     run.is_reported = true;
     run.uses = std::max(run.uses, rule.at("uses").get<std::uint64_t>());
     run.hits += rule.at("hits").get<std::uint64_t>();
-    if (run.hit.empty() && rule.at("first_hit").is_string()) run.hit = rule.at("first_hit");
     for (const auto& [kind, count] : json.at("live").items()) run.live[kind] += count.get<std::uint64_t>();
   }
 }

@@ -29,11 +29,11 @@ struct SweepRun {
   int signal = 0;            ///< that it died of; 0 if it exited or was killed for its time
   bool hung = false;
   std::chrono::milliseconds took{0};
-  // -- What the layer reported; nothing of a run that crashed, hung or ended by _exit.
+  std::string hit;  ///< the entry that the layer reported as hit first; "" if none was hit
+  // -- What the layer reported at the end; nothing of a run that crashed, hung or ended by _exit.
   bool is_reported = false;
   std::uint64_t uses = 0;                     ///< calls that the first rule is for, of the process that made most
   std::uint64_t hits = 0;                     ///< of all processes
-  std::string hit;                            ///< the entry that was hit first
   std::map<std::string, std::uint64_t> live;  ///< how many objects of each kind the backends had at the end
 };
 

@@ -4,12 +4,14 @@
 // Quoted texts are names and strings, and stay as they are.
 #include "host_ir.h"
 
+#include <algorithm>
 #include <cctype>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "anyplace/backend/abi.h"
 #include "ir_text.h"
 #include "mangled.h"
 #include "vectors.h"
@@ -183,6 +185,13 @@ std::string size_of(const std::string& type, const std::string& as) {
 /// What cpu_sim launches, in three parts: the parameters' sizes, a function that calls the kernel with arguments that
 /// it reads, and the entry, of the kernel's own name, which has functions/work_items.cpp do so for each thread.
 std::string HostIr::entry_of(const IrFunction& kernel) const {
+  const std::string head =
+      "define i32 " + kernel.name + "(i8* %self, i8* %block, i8** %arguments, i32* %sizes, i32 %count) {\n";
+  // A launch has one size of local memory.
+  const auto is_local = [](const IrParameter& parameter) { return parameter.is_local; };
+  if (std::count_if(kernel.parameters.begin(), kernel.parameters.end(), is_local) > 1) {
+    return head + "  ret i32 " + std::to_string(ANYPLACE_STATUS_UNSUPPORTED) + "\n}\n";
+  }
   std::string sizes, reads, arguments;
   unsigned count = 0;
   const std::string call_name = with_prefix(kernel.name, "anyplace.call.");
@@ -217,7 +226,7 @@ std::string HostIr::entry_of(const IrFunction& kernel) const {
   std::string text = parameters_name + " = constant " + array + " [i32 " + std::to_string(count) + sizes + "]\n";
   text += "define internal void " + call_name + "(i8** %arguments) {\n" + reads + "  call void " +
           renamed_.at(kernel.name) + "(" + arguments + ")\n  ret void\n}\n";
-  text += "define i32 " + kernel.name + "(i8* %self, i8* %block, i8** %arguments, i32* %sizes, i32 %count) {\n";
+  text += head;
   text += "  %status = call i32 @anyplace_run_kernel(i8* %block, i8** %arguments, i32* %sizes, i32 %count, i32* " +
           std::string("getelementptr (") + array + ", " + array + "* " + parameters_name + ", i32 0, i32 0), " +
           "void (i8**)* " + call_name + ")\n  ret i32 %status\n}\n";

@@ -27,7 +27,6 @@ using backend::Layer;
 using backend::Role;
 
 constexpr const char* variable = "ANYPLACE_FAULTS";
-constexpr const char* report_variable = "ANYPLACE_FAULTS_REPORT";
 /// How long a device's real work is waited for when a rule loses it, and again when memory of it is freed.
 constexpr std::uint64_t loss_wait_ns = 1'000'000'000;
 constexpr std::uint64_t free_wait_ns = 10'000'000;
@@ -94,6 +93,10 @@ class FaultsLayer : public Layer {
     }
     const Decision decision = rule_set().decide(EntryOf<Entry>::index, subject);
     wait(decision.delay_before_ns);
+    if (decision.is_first_hit) {
+      if (const std::string path = report_path(); !path.empty())
+        add_hit_to_report(path, next().name, EntryOf<Entry>::name);
+    }
     if (decision.fails(Moment::before)) {
       forget_ended<Entry>(args...);
       return fail(*decision.rule, subject);
@@ -114,8 +117,7 @@ class FaultsLayer : public Layer {
   }
 
   void end() {
-    const char* const path = ::secure_getenv(report_variable);
-    if (path != nullptr && *path != '\0') add_to_report(path, next().name, rule_set(), objects_);
+    if (const std::string path = report_path(); !path.empty()) add_to_report(path, next().name, rule_set(), objects_);
   }
 
  private:

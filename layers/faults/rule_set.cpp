@@ -15,9 +15,12 @@ Decision RuleSet::decide(std::size_t entry, const Subject& subject) {
   const std::shared_ptr<const Table> table = this->table();
   Decision decision;
   for (const std::shared_ptr<Rule>& rule : table->by_entry[entry]) {
+    const bool is_first_hit = rule->hits.load(std::memory_order_relaxed) == 0;
     if (!rule->fits(subject) || !rule->hit(entry)) continue;
     (rule->moment == Moment::after ? decision.delay_after_ns : decision.delay_before_ns) += rule->delay_ns;
-    if (decision.rule == nullptr && rule->status != ANYPLACE_STATUS_OK) decision.rule = rule;
+    if (decision.rule != nullptr || rule->status == ANYPLACE_STATUS_OK) continue;
+    decision.rule = rule;
+    decision.is_first_hit = is_first_hit;
   }
   return decision;
 }

@@ -18,6 +18,8 @@ namespace anyplace::faults {
 struct Decision {
   /// The rule that fails the call; null: none does.
   std::shared_ptr<const Rule> rule;
+  /// Whether the rule hit nothing before. Of two calls at the same time both may be the first.
+  bool is_first_hit = false;
   std::uint64_t delay_before_ns = 0;
   std::uint64_t delay_after_ns = 0;
 

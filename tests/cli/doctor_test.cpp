@@ -212,9 +212,10 @@ TEST_CASE("doctor lists the compilers of kernels, what each makes and works with
   for (const json& compiler : answer.at("compilers")) {
     names.push_back(compiler.at("name"));
     CAPTURE(compiler.dump());
-    CHECK_FALSE(compiler.at("formats").empty());
+    const std::size_t formats = compiler.at("formats").size() + compiler.at("from_spirv").size();
+    CHECK(formats != 0);
     CHECK(compiler.at("reason").is_null() == compiler.at("usable").get<bool>());
-    CHECK(compiler.at("usable") == (compiler.at("missing").size() < compiler.at("formats").size()));
+    CHECK(compiler.at("usable") == (compiler.at("missing").size() < formats));
     CHECK(compiler.at("library").is_null() != compiler.at("usable").get<bool>());
     if (compiler.at("name") == "host") {
       CHECK(compiler.at("usable") == true);
@@ -223,7 +224,7 @@ TEST_CASE("doctor lists the compilers of kernels, what each makes and works with
     }
   }
   std::sort(names.begin(), names.end());
-  CHECK(names == std::vector<std::string>{"clang", "hiprtc", "host", "nvrtc"});
+  CHECK(names == std::vector<std::string>{"clang", "hiprtc", "host", "nvrtc", "spirv_host"});
   CHECK(answer.at("compilers_for").at("cpu_sim") == json{"host"});
   const Run text = run_command({"doctor"});
   CHECK(contains(text.out, "compilers of kernels\n"));

@@ -90,7 +90,7 @@ TEST_CASE("Of a program that forks each process has its failure, and no process 
   INFO(run.out << run.err);
   CHECK(run.status == 0);
   const json answer = run.json();
-  CHECK(answer.at("runs").size() == (answer.at("calls").get<int>() + 2) / 3);
+  CHECK(answer.at("runs").size() == (answer.at("calls").get<std::size_t>() + 2) / 3);
   CHECK(outcomes(answer).count("clean error") == 1);
 }
 

@@ -219,6 +219,21 @@ TEST_CASE("Copies between OpenCL's memories are those of a work group, in both d
   }
 }
 
+TEST_CASE("A launch of a kernel of SPIR-V with two arguments in local memory is unsupported") {
+  if (is_skipped()) return;
+  const OwnCache cache;
+  const Run run(
+      spirv_of_text("kernel void two(local int* a, local int* b, global int* c) { *a = *b = *c; *c = *a; }\n"
+                    "kernel void one(local int* a, global int* c) { *a = 7; *c = *a; }\n"));
+  const Buffer data = run.upload(std::vector<std::int32_t>(1));
+  run("one", {1, 1, 64}, data);
+  CHECK(run.download<std::int32_t>(data) == std::vector<std::int32_t>{7});
+  CHECK(test::code_of([&] {
+          run("two", {1, 1, 64}, data);
+          run.stream.synchronize();
+        }) == ErrorCode::unsupported);
+}
+
 TEST_CASE("SPIR-V that can't be translated is invalid_image, with what was said") {
   if (is_skipped()) return;
   const OwnCache cache;

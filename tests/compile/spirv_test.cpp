@@ -257,7 +257,7 @@ TEST_CASE("Without a Clang for SPIR-V, or its llvm-spirv, the Error says what to
   add_clang("llvm-20/bin");
   says("/llvm-20/bin/clang++ is neither");
   add_clang("llvm-15/bin");
-  says("needs llvm-spirv-15, which isn't in PATH: Debian: apt-get install llvm-spirv-15");
+  says("/llvm-15/bin/clang++ and llvm-spirv-15, which isn't in PATH: Debian: apt-get install llvm-spirv-15");
 }
 
 TEST_CASE("For a device that computes no doubles ANYPLACE_NO_DOUBLES is defined, and what needs them is refused") {
