@@ -207,8 +207,8 @@ extern "C" __global__ void dynamic_arrays(Word* out, const Word* in) {
 
 extern "C" __global__ void extern_arrays(Word* out, const Word* in) {
   extern __shared__ __align__(16) unsigned char
-      all[];
-  Word* const words = reinterpret_cast<Word*>(all);
+      bytes_of_the_launch[];
+  Word* const words = reinterpret_cast<Word*>(bytes_of_the_launch);
   words[thread()] = in[place()];
   __syncthreads();
   out[place()] = words[(thread() + 3) % threads];

@@ -34,6 +34,8 @@
 #define ANYPLACE_DEVICE_FUNCTION static inline __attribute__((device))
 #define ANYPLACE_ATOMIC_ORDER __ATOMIC_RELAXED
 
+using clock_t = long;  // as in <time.h>
+
 #include "vectors.h"
 #if defined(__SPIRV__)
 #include "spirv.h"
@@ -61,7 +63,7 @@ ANYPLACE_DEVICE_FUNCTION double sqrt(double x) { return __nvvm_sqrt_rn_d(x); }
 ANYPLACE_DEVICE_FUNCTION float rsqrtf(float x) { return __nvvm_rsqrt_approx_f(x); }
 ANYPLACE_DEVICE_FUNCTION double rsqrt(double x) { return 1.0 / sqrt(x); }
 ANYPLACE_DEVICE_FUNCTION long long clock64() { return __nvvm_read_ptx_sreg_clock64(); }
-ANYPLACE_DEVICE_FUNCTION int clock() { return __nvvm_read_ptx_sreg_clock(); }
+ANYPLACE_DEVICE_FUNCTION clock_t clock() { return __nvvm_read_ptx_sreg_clock(); }
 
 #elif defined(__AMDGCN__)
 
@@ -93,7 +95,7 @@ ANYPLACE_DEVICE_FUNCTION double sqrt(double x) { return __builtin_sqrt(x); }
 ANYPLACE_DEVICE_FUNCTION float rsqrtf(float x) { return __builtin_amdgcn_rsqf(x); }
 ANYPLACE_DEVICE_FUNCTION double rsqrt(double x) { return 1.0 / sqrt(x); }
 ANYPLACE_DEVICE_FUNCTION long long clock64() { return static_cast<long long>(__builtin_readcyclecounter()); }
-ANYPLACE_DEVICE_FUNCTION long long clock() { return clock64(); }
+ANYPLACE_DEVICE_FUNCTION clock_t clock() { return clock64(); }
 
 #elif !defined(__SPIRV__)
 #error "ANYPLACE_BARE_DEVICE is for Clang's targets NVPTX, AMDGPU and SPIR-V"
