@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thirty kernels (dialect.cu), compiled out of their text for cpu_sim or the place that ANYPLACE_TEST_PLACE names, and
+// The kernels of dialect.cu, compiled out of their text for cpu_sim or the place that ANYPLACE_TEST_PLACE names, and
 // what each must compute, written again without a kernel.
 #include <algorithm>
 #include <bit>
