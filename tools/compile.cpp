@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -66,9 +67,9 @@ std::string write_image(const std::string& path, const KernelImage& image) {
   return why;
 }
 
-Answer write_images(const CompiledKernels& compiled, const std::string& prefix) {
+/// Writes the images of one target. `written` has the paths so far, as two targets may want one image.
+Answer write_images(const CompiledKernels& compiled, const std::string& prefix, std::set<std::string>& written) {
   Answer answer;
-  std::set<std::string> written;  // two targets may want one image
   const std::vector<std::string> compilers = compiled.compilers();
   std::size_t number = 0;
   for (const KernelImage& image : compiled.images().images()) {
@@ -87,6 +88,16 @@ Answer write_images(const CompiledKernels& compiled, const std::string& prefix) 
       answer.output += "  " + std::string(alias.name) + " is " + std::string(alias.in_image) + "\n";
     }
   }
+  answer.log = compiled.log();
+  return answer;
+}
+
+Answer answer_of(const Error& error) {
+  if (error.code() != ErrorCode::compile_failed) {
+    return {"", error_text(who, error), error.code() == ErrorCode::invalid_argument ? exit_usage : exit_failed};
+  }
+  Answer answer{"", note(error.place() + ": " + std::string(error.problem()) + " (compile_failed)"), exit_failed};
+  answer.log = error.vendor_text();
   return answer;
 }
 
@@ -113,12 +124,14 @@ CompileCommand::CompileCommand(CLI::App& app)
   command_->add_option("--compiler", options_.compiler, "The compiler to use; `anyplace doctor` lists them");
   command_->add_option("--option", options_.compiler_options, "A word for the compiler itself: --option=-funroll-loops")
       ->allow_extra_args(false);
+  command_->add_option("--timeout", timeout_, "Seconds that the compiler gets for each target (default 120)")
+      ->check(CLI::Range(0.001, 86400.0));
   command_->add_flag("--no-cache", not_cached_, "Neither read the cache nor keep anything there");
   command_->footer(
       "Exit status:\n"
       "  0  the images are written\n"
-      "  1  the source can't be compiled, there is no compiler or no device for a target, or an image can't be "
-      "written\n"
+      "  1  the source can't be compiled for a target, there is no compiler or no device for it, or an image can't be "
+      "written; the other targets' images are written\n"
       "  2  the command line, the text of a target or an option is wrong, or the file can't be read");
 }
 
@@ -127,6 +140,7 @@ bool CompileCommand::chosen() const { return command_->parsed(); }
 CompileOptions CompileCommand::options_in(const std::string& folder) const {
   CompileOptions options = options_;
   options.cached = !not_cached_;
+  options.timeout = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(timeout_));
   if (!folder.empty()) options.includes.push_back(folder);
   for (const std::string& include : includes_) {
     options.includes.push_back(include.empty() ? include : fs::absolute(include).string());
@@ -140,20 +154,37 @@ Answer CompileCommand::run() const {
     const std::string source = InputFile(file_).take_rest();
     CompileOptions options = options_in(is_file ? fs::absolute(file_).parent_path().string() : "");
     options.name = is_file ? file_ : "kernels.cu";
-    const CompiledKernels compiled = anyplace::compile(source, targets_, options);
-    Answer answer = write_images(compiled, prefix_of(output_, file_));
-    answer.log = compiled.log();
-    return answer;
+    return compile_each(source, options);
   } catch (const InputError& error) {
     return {"", note(file_ + ": " + error.what()), exit_usage};
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::compile_failed) {
-      return {"", error_text(who, error), error.code() == ErrorCode::invalid_argument ? exit_usage : exit_failed};
-    }
-    Answer answer{"", note(error.place() + ": " + std::string(error.problem()) + " (compile_failed)"), exit_failed};
-    answer.log = error.vendor_text();
-    return answer;
   }
+}
+
+Answer CompileCommand::compile_each(const std::string& source, const CompileOptions& options) const {
+  Answer all;
+  std::set<std::string> written;
+  std::vector<std::string> failed;
+  for (const std::string& target : targets_) {
+    Answer one;
+    try {
+      const std::string alone[] = {target};
+      one = write_images(anyplace::compile(source, alone, options), prefix_of(output_, file_), written);
+    } catch (const Error& error) {
+      one = answer_of(error);
+    }
+    all.output += one.output;
+    all.notes += one.notes;
+    all.log += one.log;
+    if (one.status == exit_usage) all.status = exit_usage;
+    if (all.status == 0) all.status = one.status;
+    if (one.status != 0) failed.push_back(target);
+  }
+  if (!failed.empty() && targets_.size() > 1) {
+    std::string names;
+    for (const std::string& target : failed) names += (names.empty() ? "" : ", ") + target;
+    all.notes += note("no image for " + names);
+  }
+  return all;
 }
 
 }  // namespace anyplace::tool

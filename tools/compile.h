@@ -21,10 +21,11 @@ class CompileCommand {
   CompileCommand& operator=(const CompileCommand&) = delete;
 
   bool chosen() const;
-  /// Compiles for all targets, and then writes the images.
+  /// Compiles for each target, and writes its image. After a target that fails it goes on to the next.
   Answer run() const;
 
  private:
+  Answer compile_each(const std::string& source, const CompileOptions& options) const;
   /// The options for the compilation of a file in the folder. Folders are absolute in it, because a compiler runs in a
   /// folder of its own.
   CompileOptions options_in(const std::string& folder) const;
@@ -35,6 +36,7 @@ class CompileCommand {
   std::string output_;  ///< "": the file's name in the current folder
   std::vector<std::string> includes_;
   CompileOptions options_;
+  double timeout_ = 120;  ///< in seconds
   bool not_cached_ = false;
 };
 

@@ -13,7 +13,9 @@
 #include <system_error>
 #include <vector>
 
+#include "kernel_source.h"
 #include "plugin.h"
+#include "run_clang.h"
 #include "spirv.h"
 #include "spirv_programs.h"
 
@@ -23,6 +25,8 @@ namespace {
 constexpr int newest = 30, oldest = 14;
 /// The newest architecture that every Clang since 14 knows well. Drivers compile PTX further for newer devices.
 constexpr int most_portable = 70;
+/// Its functions of a warp (device_code/bare_warps.h) are of PTX 6.0, which drivers take from CUDA 9 on.
+constexpr int first_with_synchronised_warps = 70;
 
 std::string clang_path() {
   if (const std::optional<std::string> named = named_program("ANYPLACE_KERNEL_CLANG")) return *named;
@@ -96,7 +100,7 @@ std::string unit_of(const anyplace_compile_request& request) {
 std::vector<std::string> words_for(const anyplace_compile_request& request, const std::string& dependencies) {
   const std::string architecture = request.architecture;
   std::vector<std::string> words{request.library, "--cuda-device-only", "-DANYPLACE_BARE_DEVICE=1"};
-  for (std::string& word : common_words(request)) words.push_back(std::move(word));
+  for (std::string& word : device_words(request)) words.push_back(std::move(word));
   const std::string device_code = std::string(request.headers) + "/anyplace/device_code.h";
   words.insert(words.end(), {"-include", device_code, "-MD", "-MF", dependencies});
   words.push_back(has_flag(request, ANYPLACE_COMPILE_DEBUG) ? "-g" : "-O3");
@@ -105,6 +109,9 @@ std::vector<std::string> words_for(const anyplace_compile_request& request, cons
     const int number = architecture.empty() ? most_portable : std::min(number_of(architecture), most_portable);
     words.insert(words.end(), {"-x", "cuda", "-nocudainc", "-nocudalib", "-Wno-unknown-cuda-version",
                                "--cuda-gpu-arch=sm_" + std::to_string(number)});
+    if (number >= first_with_synchronised_warps) {
+      words.insert(words.end(), {"-Xclang", "-target-feature", "-Xclang", "+ptx60"});
+    }
   } else {
     words.insert(words.end(), {"-x", "hip", "-nogpuinc", "-nogpulib", "--offload-arch=" + architecture});
   }
@@ -119,7 +126,7 @@ anyplace_status lower_names(const std::vector<std::string>& words, const std::st
   if (request.expression_count == 0) return ANYPLACE_STATUS_OK;
   const std::string made = std::string(request.folder) + "/made.ll";
   std::vector<std::string> all = words;
-  all.insert(all.end(), {"-S", "-emit-llvm", "-w", "-o", made, unit});
+  all.insert(all.end(), {"-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-w", "-o", made, unit});
   if (const anyplace_status status = compile_by_program(all, request, sink)) return status;
   std::string text;
   if (!read_file(made, text)) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't read " + made);
@@ -146,12 +153,14 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
     return refuse(ANYPLACE_STATUS_UNSUPPORTED,
                   "Clang compiles code objects for an architecture; name one, such as gfx90a");
   }
+  warn_without_kernel(*request, *sink);
   if (!write_file(unit, unit_of(*request))) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't write " + unit);
   const std::vector<std::string> words = words_for(*request, dependencies);
   std::vector<std::string> all = words;
   if (request->format == ANYPLACE_IMAGE_PTX) all.push_back("-S");
   all.insert(all.end(), {"-o", made, unit});
-  if (const anyplace_status status = compile_by_program(all, *request, *sink)) return status;
+  const std::string target = *request->architecture == '\0' ? "PTX" : request->architecture;
+  if (const anyplace_status status = run_clang(all, *request, *sink, target)) return status;
   if (const anyplace_status named = lower_names(words, unit, *request, *sink)) return named;
   report_headers(dependencies, *request, *sink);
   std::string image;

@@ -13,6 +13,7 @@
 
 #include "kernel_source.h"
 #include "plugin.h"
+#include "run_clang.h"
 #include "spirv_programs.h"
 #include "spirv_source.h"
 
@@ -26,7 +27,7 @@ constexpr std::uint32_t spirv_standard = 20;  ///< device_code/spirv.h is writte
 std::vector<std::string> clang_words(const anyplace_compile_request& request, const std::string& source_language) {
   std::vector<std::string> words{request.library, "--cuda-device-only", "-DANYPLACE_BARE_DEVICE=1",
                                  "-DANYPLACE_RUN_TIME_SOURCE=1"};
-  for (std::string& word : common_words(request, spirv_standard)) words.push_back(std::move(word));
+  for (std::string& word : device_words(request, spirv_standard)) words.push_back(std::move(word));
   words.insert(words.end(),
                {"-O1", "-Xclang", "-disable-llvm-passes", "-x", "hip", "--offload=spirv64", "-nogpuinc", "-nogpulib",
                 "-Xclang", "-mlink-bitcode-file", "-Xclang", source_language, "-emit-llvm", "-c"});
@@ -63,7 +64,7 @@ anyplace_status compile_spirv(const anyplace_compile_request& request, const any
   }
   std::vector<std::string> words = clang_words(request, language);
   words.insert(words.end(), {"-MD", "-MF", dependencies, "-o", bitcode, unit});
-  if (const anyplace_status status = compile_by_program(words, request, sink)) return status;
+  if (const anyplace_status status = run_clang(words, request, sink, "SPIR-V")) return status;
   report_headers(dependencies, request, sink);
   const std::vector<std::string> translate{
       translator, "--spirv-max-version=1.2", "--spirv-fp-contract=" + contraction_of(request), "-o", made, bitcode};

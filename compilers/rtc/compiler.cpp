@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "included.h"
+#include "kernel_source.h"
 #include "plugin.h"
 #include "rtc_library.h"
 
@@ -115,7 +116,8 @@ std::vector<std::string> options_for(const RtcLibrary& rtc, const anyplace_compi
   }
   options.push_back("-I" + headers);
   for (const char* const folder : includes_of(request)) options.push_back(std::string("-I") + folder);
-  options.push_back(std::string("-I") + request.folder + "/standard");  // behind the caller's own
+  options.push_back("-I" + headers + "/device_only");  // behind the caller's own
+  options.push_back(std::string("-I") + request.folder + "/standard");
   for (const char* const define : defines_of(request)) options.push_back(std::string("-D") + define);
   if (has_flag(request, ANYPLACE_COMPILE_FAST_MATH)) options.push_back(is_hip ? "-ffast-math" : "--use_fast_math");
   if (has_flag(request, ANYPLACE_COMPILE_DEBUG)) options.push_back(is_hip ? "-g" : "--device-debug");
@@ -126,7 +128,8 @@ std::vector<std::string> options_for(const RtcLibrary& rtc, const anyplace_compi
 /// These compilers have no standard library, and all that sources use of it is in the dialect: its headers are empty.
 bool write_standard_headers(const std::string& folder) {
   if (::mkdir((folder + "/standard").c_str(), 0700) != 0) return false;
-  for (const char* const name : {"cmath", "cstddef", "cstdint", "math.h", "stddef.h", "stdint.h"}) {
+  for (const char* const name : {"cstddef", "cstdint", "cstdio", "cstdlib", "cstring", "stddef.h", "stdint.h",
+                                 "stdio.h", "stdlib.h", "string.h"}) {
     if (!write_file(folder + "/standard/" + name, "#pragma once\n")) return false;
   }
   return true;
@@ -145,6 +148,7 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
   if (!write_standard_headers(request->folder)) {
     return refuse(ANYPLACE_STATUS_BACKEND_FAILED, std::string("can't write below ") + request->folder);
   }
+  warn_without_kernel(*request, *sink);
   Program program(rtc);
   // hipRTC has a name of its own in messages.
   std::string source = std::string("#line 1 \"") + request->name + "\"\n";

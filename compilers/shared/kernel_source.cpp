@@ -46,6 +46,8 @@ class Tokens {
     }
     return {};
   }
+  /// Where the last token ends.
+  std::size_t place() const noexcept { return at_; }
   /// Whether the last token is in a line of the preprocessor.
   bool in_directive() const noexcept { return in_directive_; }
 
@@ -81,7 +83,7 @@ class Tokens {
     at_ = close == text_.npos ? text_.size() : close + end.size();
   }
 
-  const std::string_view text_;
+  std::string_view text_;
   std::size_t at_ = 0;
   bool is_line_begin_ = true;
   bool in_directive_ = false;
@@ -140,6 +142,17 @@ class Copy {
     at_ = end;
   }
 
+  /// Writes `text` in place of what goes to `end`, and keeps the lines of that.
+  void substitute(std::size_t end, std::string_view with) {
+    const std::string_view piece = source_.substr(at_, end - at_);
+    line_ += std::count(piece.begin(), piece.end(), '\n');
+    text += with;
+    for (std::size_t i = 0; i < piece.size(); ++i) {
+      if (piece[i] == '\n') text += i > 0 && piece[i - 1] == '\\' ? "\\\n" : "\n";
+    }
+    at_ = end;
+  }
+
   std::string text;
 
  private:
@@ -148,6 +161,33 @@ class Copy {
   std::size_t at_ = 0;
   std::ptrdiff_t line_ = 1;
 };
+
+/// Reads what is behind `extern`, to the semicolon. Returns what declares the same dynamic shared memory on the host
+/// and as SPIR-V, where no variable can be that: "ANYPLACE_DYNAMIC_SHARED(float, own);" for `__shared__ float own[];`.
+/// Empty if it is another declaration.
+std::string dynamic_shared(Tokens& tokens) {
+  std::vector<std::string_view> words;
+  bool is_shared = false;
+  for (std::string_view token; (token = tokens.next()) != ";";) {
+    if (token.empty() || token == "{" || token == "(" || token == "=" || token == ",") return "";
+    const bool is_attribute = token == "__align__" || token == "alignas" || token == "__attribute__";
+    if (is_attribute && tokens.next() != "(") return "";
+    for (int depth = is_attribute ? 1 : 0; depth > 0; depth += token == "(" ? 1 : token == ")" ? -1 : 0) {
+      if ((token = tokens.next()).empty()) return "";
+    }
+    is_shared = is_shared || token == "__shared__";
+    if (!is_attribute && token != "__shared__") words.push_back(token);
+  }
+  const std::size_t count = words.size();
+  if (!is_shared || count < 4 || words[count - 2] != "[" || words[count - 1] != "]") return "";
+  std::string type;
+  for (std::size_t i = 0; i + 3 < count; ++i) {
+    if (words[i] == "[") return "";
+    if (!type.empty() && is_word(type.back()) && is_word(words[i].front())) type += ' ';
+    type += words[i];
+  }
+  return "ANYPLACE_DYNAMIC_SHARED(" + type + ", " + std::string(words[count - 3]) + ");";
+}
 
 std::string macro_of(const std::string& kernel) { return "ANYPLACE_SOURCE_HAS_" + kernel; }
 
@@ -169,6 +209,7 @@ std::vector<std::string> exported_names(Tokens& tokens) {
 KernelSource read_kernels(std::string_view source, std::string_view name_in_messages) {
   Copy copy(source, name_in_messages);
   std::vector<std::string> names;
+  bool has_kernel = false;
   Tokens tokens(source);
   std::string_view before, last, token;
   std::vector<bool> c_blocks;  // of each open brace: whether extern "C" is in front of it
@@ -181,6 +222,15 @@ KernelSource read_kernels(std::string_view source, std::string_view name_in_mess
     const bool is_c = before == "extern" && last == "\"C\"";
     if (token == "{") c_blocks.push_back(is_c);
     if (token == "}" && !c_blocks.empty()) c_blocks.pop_back();
+    if (token == "extern") {
+      Tokens ahead = tokens;
+      if (const std::string declared = dynamic_shared(ahead); !declared.empty()) {
+        copy.advance(place(token));
+        tokens = ahead;
+        copy.substitute(tokens.place(), declared);
+        token = {};
+      }
+    }
     if (last == "#" && token == "line" && tokens.in_directive()) {
       const std::string_view number = tokens.next();
       Tokens ahead = tokens;
@@ -191,9 +241,11 @@ KernelSource read_kernels(std::string_view source, std::string_view name_in_mess
     if (token == "ANYPLACE_EXPORT_KERNELS" && !tokens.in_directive()) {
       copy.advance(place(token));
       for (const std::string& name : exported_names(tokens)) found(name);
+      has_kernel = true;
     }
     const bool in_c = std::find(c_blocks.begin(), c_blocks.end(), true) != c_blocks.end();
     if (token == "__global__" && (is_c || in_c)) {
+      has_kernel = true;
       const std::size_t end = place(token) + token.size();
       copy.advance(place(is_c ? before : token));
       if (!tokens.in_directive()) {  // not of a macro
@@ -210,12 +262,22 @@ KernelSource read_kernels(std::string_view source, std::string_view name_in_mess
   for (const std::string& name : names) {
     exports += "#ifdef " + macro_of(name) + "\nANYPLACE_EXPORT_KERNEL(" + name + ")\n#endif\n";
   }
-  return {std::move(copy.text), std::move(exports)};
+  return {std::move(copy.text), std::move(exports), has_kernel};
+}
+
+void warn_without_kernel(const anyplace_compile_request& request, const anyplace_compile_sink& sink) {
+  if (request.expression_count != 0) return;
+  if (read_kernels({request.source, request.source_bytes}, request.name).has_kernel) return;
+  const std::string text = std::string(request.name) +
+                           ": warning: there is no kernel in it that can be launched: it begins with extern \"C\" "
+                           "__global__, or is named by a name expression\n";
+  sink.log(sink.context, text.data(), text.size());
 }
 
 std::string unit_with_exports(const anyplace_compile_request& request, const anyplace_compile_sink& sink) {
   const KernelSource kernels = read_kernels({request.source, request.source_bytes}, request.name);
   std::string unit = "#include <anyplace/device_code.h>\n#line 1 \"" + std::string(request.name) + "\"\n";
+  if (!kernels.has_kernel) warn_without_kernel(request, sink);
   unit += kernels.text + "\n#line 1 \"exported kernels\"\n" + kernels.exports;
   std::size_t number = 0;
   for (const char* const expression : expressions_of(request)) {

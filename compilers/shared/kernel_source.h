@@ -10,17 +10,22 @@
 namespace anyplace::compilers {
 
 struct KernelSource {
-  /// The source, in which kernels that were `extern "C" __global__` are `__kernel__` (device_code/export.h): the
-  /// function that is exported has the kernel's name. Every line has the number that it had.
+  /// The source, in which `extern __shared__ T name[];` is ANYPLACE_DYNAMIC_SHARED(T, name), and kernels that were
+  /// `extern "C" __global__` are `__kernel__` (device_code/export.h): the function that is exported has the kernel's
+  /// name. Every line has the number that it had.
   std::string text;
   /// What stands behind it to export those kernels, and those that ANYPLACE_EXPORT_KERNELS names. One that the
   /// preprocessor leaves out isn't exported.
   std::string exports;
+  bool has_kernel;  ///< that is extern "C" or named by ANYPLACE_EXPORT_KERNELS, also if the preprocessor leaves it out
 };
 
 /// Comments and literals are skipped. A kernel that a macro makes is found only if ANYPLACE_EXPORT_KERNELS names it.
 /// `name` is the source's in messages.
 KernelSource read_kernels(std::string_view source, std::string_view name);
+
+/// Tells the log if the source has no kernel that can be launched, which compilers take for what was meant.
+void warn_without_kernel(const anyplace_compile_request& request, const anyplace_compile_sink& sink);
 
 /// The file for a compiler that exports no kernel by itself: the dialect's header, the request's source, and behind it
 /// what exports its kernels and those of the name expressions, of which this tells the sink. It is compiled with

@@ -167,4 +167,10 @@ std::vector<std::string> common_words(const anyplace_compile_request& request, s
   return words;
 }
 
+std::vector<std::string> device_words(const anyplace_compile_request& request, std::uint32_t least_standard) {
+  std::vector<std::string> words = common_words(request, least_standard);
+  words.push_back(std::string("-I") + request.headers + "/device_only");
+  return words;
+}
+
 }  // namespace anyplace::compilers

@@ -91,5 +91,7 @@ std::string in_literal(std::string_view text);
 
 /// The words -I and -D of the request, as every compiler but NVRTC has them.
 std::vector<std::string> common_words(const anyplace_compile_request& request, std::uint32_t least_standard = 17);
+/// The same for a device without a standard library: <math.h> and <cmath> are the dialect's.
+std::vector<std::string> device_words(const anyplace_compile_request& request, std::uint32_t least_standard = 17);
 
 }  // namespace anyplace::compilers

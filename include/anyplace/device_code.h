@@ -18,13 +18,13 @@
 //
 //   ANYPLACE_EXPORT_KERNELS(a, b);        once behind the kernels of a source: those that are launched, up to 32
 // ANYPLACE_DYNAMIC_SHARED(T, name);     in a kernel: `T* const name`, the shared memory that the launch asked for
-//                                         (`extern __shared__` can't be had from the host's compiler)
+//                                         (`extern __shared__` is the same in strings alone)
 //
 // All devices have: __global__, __device__, __host__, __shared__, __constant__, __forceinline__, __launch_bounds__,
 // __align__; threadIdx, blockIdx, blockDim, gridDim; __syncthreads, __threadfence, __threadfence_block; atomicAdd, Sub,
 // Exch, Min, Max, Inc, Dec, CAS, And, Or, Xor; dim3, the vector types of two to four and their make_ functions; min,
-// max, the math functions (with Clang alone, but for SPIR-V: fabs, sqrt, rsqrt, fma, floor, ceil, trunc, rint, fmin,
-// fmax), and the bit functions of device_code/bits.h.
+// max, the math functions (bare_functions.h lists those that Clang alone has) and their fast variants, and the bit
+// functions of device_code/bits.h.
 //
 // The host lacks warpSize and the functions of a warp, such as __shfl_sync and __syncwarp, because a thread of a block
 // is no lane of anything there. It also lacks textures, launches by kernels and cooperative groups.

@@ -107,6 +107,29 @@ TEST_CASE("compile gives the compiler's errors as they are, with the file's name
   CHECK_FALSE(std::filesystem::exists(work.folder / "made.so"));
 }
 
+TEST_CASE("compile goes on after a target that fails, and names it at the end") {
+  const Work work;
+  const Run run = work.compile({"--for", "no_such_thing,shared_object"});
+  CHECK(run.status == 1);
+  CHECK(is_elf(work.folder.file("made.so")));
+  CHECK(contains(run.err, "no image for no_such_thing"));
+}
+
+TEST_CASE("compile gives a compiler as much time as it is told") {
+  const Work work;
+  const Run run = work.compile({"--for", "shared_object", "--timeout", "0.001"});
+  CHECK(run.status == 1);
+  CHECK(contains(run.err, "timeout"));
+}
+
+TEST_CASE("compile says that a source has no kernel to launch") {
+  const Work work;
+  const std::string plain = work.folder.write("plain.cu", "__global__ void scale(float* data) { data[0] *= 2; }\n");
+  const Run run = work.command({"compile", plain, "--for", "shared_object", "-o", work.folder.file("made")});
+  CHECK(run.status == 0);
+  CHECK(contains(run.err, plain + ": warning: there is no kernel in it"));
+}
+
 TEST_CASE("compile refuses what it can't read, write or understand") {
   const Work work;
   const std::string missing = work.folder.file("missing.cu");

@@ -55,6 +55,36 @@ TEST_CASE("Kernels in a block of C linkage, of a macro and with launch bounds ar
   }
 }
 
+TEST_CASE("An assert that fails in a kernel of a string is its stream's fault, and the device works on") {
+  const OwnCache cache;
+  const Device device("cpu_sim:0");
+  const char* const source =
+      "#include <assert.h>\n"
+      "extern \"C\" __global__ void below(float* data, unsigned limit) {\n"
+      "  assert(threadIdx.x < limit);\n"
+      "  if (threadIdx.x < 3) data[threadIdx.x] *= 2;\n"
+      "}\n";
+  const Module module = Module::compile(device, source);
+  CHECK(test::code_of([&] { run(device, module, "below"); }) == ErrorCode::kernel_failed);
+  CHECK(run(device, Module::compile(device, doubles_it), "twice") == doubled);
+  const Module unchecked = Module::compile(device, source, {.defines = {"NDEBUG"}});
+  CHECK(run(device, unchecked, "below") == doubled);
+}
+
+TEST_CASE("Every compiler that is there says that a source has no kernel to launch") {
+  const OwnCache cache;
+  for (const Compiler& compiler : compilers()) {
+    if (!compiler.usable || !compiler.missing.empty() || compiler.name == "spirv_host") continue;
+    for (const std::string& format : compiler.formats) {
+      INFO(compiler.name << " makes " << format);
+      const std::string targets[] = {format == "ptx" ? "sm_75" : format == "hsaco" ? "gfx90a" : format};
+      const CompiledKernels made =
+          compile("__global__ void scale(float* data) { data[0] *= 2; }\n", targets, {.compiler = compiler.name});
+      CHECK(made.log().find("there is no kernel in it") != std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("What the preprocessor leaves out is no kernel, and the caller's lines keep their numbers") {
   const OwnCache cache;
   const Device device("cpu_sim:0");

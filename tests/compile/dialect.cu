@@ -4,6 +4,11 @@
 // of 16 x 2 x 2 threads and `shared_words` of dynamic shared memory; it reads `count` words and writes `count` words, one for each thread,
 // which are exact: the same bits on every device.
 
+#include <assert.h>
+#include <cuda_runtime.h>
+#include <device_launch_parameters.h>
+#include <math.h>
+
 using Word = unsigned;
 constexpr Word threads = 64, blocks = 4, count = threads * blocks, shared_words = 2 * threads;
 
@@ -159,6 +164,22 @@ extern "C" __global__ void bits(Word* out, const Word* in) {
                  __brev(value) ^ __umulhi(value, 0x9e3779b9u);
 }
 
+extern "C" __global__ void long_bits(Word* out, const Word* in) {
+  const unsigned long long value = in[place()] * 0x100000001ull << 3;
+  out[place()] = static_cast<Word>(__brevll(value)) + static_cast<Word>(__popcll(value)) * 3 +
+                 static_cast<Word>(__clzll(static_cast<long long>(value >> 9))) * 5 + static_cast<Word>(__ffsll(static_cast<long long>(value))) * 7;
+}
+
+// Whole numbers, which each function is near enough to.
+extern "C" __global__ void mathematics(Word* out, const Word* in) {
+  const float x = static_cast<float>(in[place()] % 8 + 1);
+  const float near = powf(x, 2.0f) + log2f(exp2f(x)) + pow(x, 1.0f) + cosf(0.0f) + atan2f(0.0f, x) + logf(expf(x)) + hypotf(3.0f * x, 4.0f * x) +
+                     tanhf(20.0f) + erff(4.0f) + sinf(x) * sinf(x) + cosf(x) * cosf(x) + sqrt(x * x) + fmodf(x, 1.0f) + cbrtf(x * x * x);
+  const float fast = __fdividef(x, 1.0f) + __powf(2.0f, x) + __log2f(4.0f) + __logf(__expf(x));
+  assert(in != nullptr);
+  out[place()] = static_cast<Word>(rintf(near)) << 16 | static_cast<Word>(rintf(fast));
+}
+
 extern "C" __global__ void vectors(Word* out, const Word* in) {
   const uint4 four = make_uint4(in[place()], in[(place() + 1) % count], thread(), block());
   const float2 two = make_float2(1.5f, static_cast<float>(four.z));
@@ -182,6 +203,28 @@ extern "C" __global__ void dynamic_arrays(Word* out, const Word* in) {
   second[threads - 1 - thread()] = thread();
   __syncthreads();
   out[place()] = all[(thread() + 1) % threads] + second[thread()];
+}
+
+extern "C" __global__ void extern_arrays(Word* out, const Word* in) {
+  extern __shared__ __align__(16) unsigned char
+      bytes_of_the_launch[];
+  Word* const words = reinterpret_cast<Word*>(bytes_of_the_launch);
+  words[thread()] = in[place()];
+  __syncthreads();
+  out[place()] = words[(thread() + 3) % threads];
+}
+
+template <class T>
+__device__ T* extern_array() {
+  extern __shared__ T of_template[];
+  return of_template;
+}
+
+extern "C" __global__ void extern_arrays_of_a_template(Word* out, const Word* in) {
+  Word* const words = extern_array<Word>();
+  words[thread()] = in[place()];
+  __syncthreads();
+  out[place()] = words[(thread() + 3) % threads];
 }
 
 extern "C" __global__ void tree_sum(Word* out, const Word* in) {

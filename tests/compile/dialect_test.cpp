@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thirty kernels (dialect.cu), compiled out of their text for cpu_sim or the place that ANYPLACE_TEST_PLACE names, and
+// The kernels of dialect.cu, compiled out of their text for cpu_sim or the place that ANYPLACE_TEST_PLACE names, and
 // what each must compute, written again without a kernel.
 #include <algorithm>
 #include <bit>
@@ -163,6 +163,20 @@ Word bits(const Thread& t) {
   return counts ^ reversed_bits(t.own) ^ static_cast<Word>(t.own * 0x9e3779b9ull >> 32);
 }
 
+Word long_bits(const Thread& t) {
+  const std::uint64_t value = t.own * 0x100000001ull << 3;
+  std::uint64_t reversed = 0;
+  for (int bit = 0; bit < 64; ++bit) reversed |= (value >> bit & 1) << (63 - bit);
+  const auto of = [](auto number) { return static_cast<Word>(number); };
+  return of(reversed) + of(std::popcount(value)) * 3 + of(std::countl_zero(value >> 9)) * 5 +
+         (value == 0 ? 0 : of(std::countr_zero(value)) + 1) * 7;
+}
+
+Word whole_numbers(const Thread& t) {
+  const Word x = t.own % 8 + 1;
+  return (x * x + x + x + 1 + x + 5 * x + 1 + 1 + 1 + x + x) << 16 | (x + (1u << x) + 2 + x);
+}
+
 Word vectors(const Thread& t) {
   return t.own + t.in[(t.place + 1) % count] * t.thread + t.block + static_cast<Word>(1.5 * t.thread) + t.own % 256 + 6;
 }
@@ -266,9 +280,13 @@ std::vector<Expected> expected() {
       {"doubles", each([](const Thread& t) { return t.own ^ static_cast<Word>(t.own * 1048577ull % 1024); })},
       {"least_and_greatest", each(least_and_greatest)},
       {"bits", each(bits)},
+      {"long_bits", each(long_bits)},
+      {"mathematics", each(whole_numbers)},
       {"vectors", each(vectors)},
       {"reverses", each([](const Thread& t) { return t.of_block(threads - 1 - t.thread); })},
       {"dynamic_arrays", each([](const Thread& t) { return t.of_block(t.thread + 1) + threads - 1 - t.thread; })},
+      {"extern_arrays", each([](const Thread& t) { return t.of_block(t.thread + 3); })},
+      {"extern_arrays_of_a_template", each([](const Thread& t) { return t.of_block(t.thread + 3); })},
       {"tree_sum", each([](const Thread& t) { return sum_until(t, threads - 1) + t.thread; })},
       {"running_sum", each([](const Thread& t) { return sum_until(t, t.thread); })},
       {"transpose", each([](const Thread& t) { return t.of_block(t.thread % 8 * 8 + t.thread / 8); })},

@@ -214,8 +214,15 @@ std::string Device::spirv_versions() const {
   return versions.find("SPIR-V_") == std::string::npos ? std::string() : versions;
 }
 
+/// A driver before OpenCL 3.0 doesn't know the query. Those that take SPIR-V have such pointers.
+bool Device::has_generic_pointers() const {
+  cl_bool has = CL_TRUE;
+  const cl_int code = api().GetDeviceInfo(id_, CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT, sizeof(has), &has, nullptr);
+  return code != CL_SUCCESS || has == CL_TRUE;
+}
+
 decltype(Api::CreateProgramWithIL) Device::program_with_il() const {
-  if (spirv_versions().empty()) return nullptr;
+  if (spirv_versions().empty() || !has_generic_pointers()) return nullptr;
   if (has_extension("cl_khr_il_program")) {
     void* const function = api().GetExtensionFunctionAddressForPlatform(value<cl_platform_id>(CL_DEVICE_PLATFORM),
                                                                         "clCreateProgramWithILKHR");

@@ -50,7 +50,9 @@ class Device {
   bool has_priorities() const { return has_extension("cl_khr_priority_hints"); }
   /// The versions of SPIR-V that the driver takes ("SPIR-V_1.0 SPIR-V_1.2"), or "".
   std::string spirv_versions() const;
-  /// clCreateProgramWithIL, or null where the driver takes no SPIR-V.
+  /// clCreateProgramWithIL, or null where the device can't run SPIR-V as C++ compilers make it: the driver takes none,
+  /// or the device has no generic pointers. Mesa's rusticl 25.0 has none, takes the image nevertheless, and ends the
+  /// process when a kernel uses them.
   decltype(Api::CreateProgramWithIL) program_with_il() const;
 
   Stream& make_stream(const anyplace_stream_desc& desc, StreamKind kind);
@@ -89,6 +91,7 @@ class Device {
   template <class T>
   T value(cl_device_info what) const;
   bool has_extension(const std::string& name) const;
+  bool has_generic_pointers() const;
   void add_facts(anyplace_device_properties& out) const;
   std::string uuid() const;
   std::string pci() const;

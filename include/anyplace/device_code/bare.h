@@ -3,8 +3,8 @@
 // CUDA C++ for Clang without a vendor's headers: makes PTX (`-x cuda -nocudainc -nocudalib`), an AMD code object (`-x
 // hip -nogpuinc -nogpulib`) or SPIR-V (the same with `--offload=spirv64`) where no vendor's software is installed. It
 // is written over Clang's built-in functions for NVPTX and AMDGPU, which follow NVIDIA's PTX ISA and LLVM's User Guide
-// for AMDGPU; spirv.h has what is SPIR-V's. anyplace_add_kernels defines ANYPLACE_BARE_DEVICE for it. Functions that
-// need the vendor's device library aren't here: for PTX and AMD sin, exp, pow and their kind, and printf.
+// for AMDGPU; spirv.h has what is SPIR-V's. anyplace_add_kernels defines ANYPLACE_BARE_DEVICE for it. printf, which
+// needs the vendor's device library, isn't here.
 #pragma once
 
 #if defined(ANYPLACE_BARE_DEVICE)
@@ -34,6 +34,8 @@
 #define ANYPLACE_DEVICE_FUNCTION static inline __attribute__((device))
 #define ANYPLACE_ATOMIC_ORDER __ATOMIC_RELAXED
 
+using clock_t = long;  // as in <time.h>
+
 #include "vectors.h"
 #if defined(__SPIRV__)
 #include "spirv.h"
@@ -60,6 +62,8 @@ ANYPLACE_DEVICE_FUNCTION float sqrtf(float x) { return __nvvm_sqrt_rn_f(x); }
 ANYPLACE_DEVICE_FUNCTION double sqrt(double x) { return __nvvm_sqrt_rn_d(x); }
 ANYPLACE_DEVICE_FUNCTION float rsqrtf(float x) { return __nvvm_rsqrt_approx_f(x); }
 ANYPLACE_DEVICE_FUNCTION double rsqrt(double x) { return 1.0 / sqrt(x); }
+ANYPLACE_DEVICE_FUNCTION long long clock64() { return __nvvm_read_ptx_sreg_clock64(); }
+ANYPLACE_DEVICE_FUNCTION clock_t clock() { return __nvvm_read_ptx_sreg_clock(); }
 
 #elif defined(__AMDGCN__)
 
@@ -90,29 +94,15 @@ ANYPLACE_DEVICE_FUNCTION float sqrtf(float x) { return __builtin_sqrtf(x); }
 ANYPLACE_DEVICE_FUNCTION double sqrt(double x) { return __builtin_sqrt(x); }
 ANYPLACE_DEVICE_FUNCTION float rsqrtf(float x) { return __builtin_amdgcn_rsqf(x); }
 ANYPLACE_DEVICE_FUNCTION double rsqrt(double x) { return 1.0 / sqrt(x); }
+ANYPLACE_DEVICE_FUNCTION long long clock64() { return static_cast<long long>(__builtin_readcyclecounter()); }
+ANYPLACE_DEVICE_FUNCTION clock_t clock() { return clock64(); }
 
 #elif !defined(__SPIRV__)
 #error "ANYPLACE_BARE_DEVICE is for Clang's targets NVPTX, AMDGPU and SPIR-V"
 #endif
 
-// -- Mathematics that all have as an instruction or a short run of them.
-#define ANYPLACE_BARE_MATH_1(name)                                                   \
-  ANYPLACE_DEVICE_FUNCTION float name##f(float x) { return __builtin_##name##f(x); } \
-  ANYPLACE_DEVICE_FUNCTION double name(double x) { return __builtin_##name(x); }
-ANYPLACE_BARE_MATH_1(fabs)
-ANYPLACE_BARE_MATH_1(floor)
-ANYPLACE_BARE_MATH_1(ceil)
-ANYPLACE_BARE_MATH_1(trunc)
-ANYPLACE_BARE_MATH_1(rint)
-#undef ANYPLACE_BARE_MATH_1
-#define ANYPLACE_BARE_MATH_2(name)                                                               \
-  ANYPLACE_DEVICE_FUNCTION float name##f(float x, float y) { return __builtin_##name##f(x, y); } \
-  ANYPLACE_DEVICE_FUNCTION double name(double x, double y) { return __builtin_##name(x, y); }
-ANYPLACE_BARE_MATH_2(fmin)
-ANYPLACE_BARE_MATH_2(fmax)
-#undef ANYPLACE_BARE_MATH_2
-ANYPLACE_DEVICE_FUNCTION float fmaf(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
-ANYPLACE_DEVICE_FUNCTION double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
-ANYPLACE_DEVICE_FUNCTION int abs(int x) { return x < 0 ? -x : x; }
+#include "assert.h"
+#include "bare_functions.h"
+#include "bare_warps.h"
 
 #endif  // ANYPLACE_BARE_DEVICE

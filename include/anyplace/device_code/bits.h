@@ -23,6 +23,10 @@ ANYPLACE_DEVICE_FUNCTION unsigned int __brev(unsigned int x) {
   x = (x >> 4 & 0x0f0f0f0fu) | (x & 0x0f0f0f0fu) << 4;
   return __builtin_bswap32(x);
 }
+ANYPLACE_DEVICE_FUNCTION unsigned long long __brevll(unsigned long long x) {
+  const unsigned long long high = __brev(static_cast<unsigned int>(x));
+  return high << 32 | __brev(static_cast<unsigned int>(x >> 32));
+}
 ANYPLACE_DEVICE_FUNCTION unsigned int __umulhi(unsigned int a, unsigned int b) {
   return static_cast<unsigned int>(static_cast<unsigned long long>(a) * b >> 32);
 }

@@ -12,10 +12,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "export.h"
 #include "host_block.h"
 #include "vectors.h"
+
+#include "assert.h"  // in place of the C library's, which would end the process
 
 // -- Words.
 #if defined(ANYPLACE_RUN_TIME_SOURCE)
@@ -65,8 +68,18 @@ inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.
 #define __expf(x) ::expf(x)
 #define __logf(x) ::logf(x)
 #define __log2f(x) ::log2f(x)
+#define __log10f(x) ::log10f(x)
+#define __exp10f(x) ::exp10f(x)
+#define __tanf(x) ::tanf(x)
 #define __powf(x, y) ::powf(x, y)
 #define __fdividef(x, y) ((x) / (y))
+
+// -- Time: nanoseconds. clock() is the C library's.
+inline long long clock64() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
 
 // -- Export: makes a function of the form of anyplace_host_kernel for each kernel, under the kernel's own name, and
 // NAME_parameters, which says how many arguments it takes and how large each is (docs/cpu_sim.md).

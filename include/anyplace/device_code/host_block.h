@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,6 +109,8 @@ inline void fail_block(anyplace_status status) noexcept {
   block_state.threads_left = 0;
 }
 
+struct AssertionFailed {};
+
 /// Is called while an exception of a kernel is handled.
 inline void fail_block_with_what_was_thrown() noexcept {
   try {
@@ -117,6 +120,14 @@ inline void fail_block_with_what_was_thrown() noexcept {
   } catch (...) {  // a device has no exceptions, so there is nobody to pass it to
     fail_block(ANYPLACE_STATUS_KERNEL_FAILED);
   }
+}
+
+/// Says what an assert (assert.h) found, in the words of CUDA, and fails the block: what a kernel throws is a fault.
+[[noreturn]] inline void assertion_failed(const char* what, const char* file, int line) {
+  const BlockState& at = block_state;
+  fprintf(stderr, "%s:%d: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", file, line, at.block.x,
+          at.block.y, at.block.z, at.thread.x, at.thread.y, at.thread.z, what);
+  throw AssertionFailed();
 }
 
 template <class T>

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a string finds as <math.h> and <cmath> where a device has no standard library: the functions are in the dialect,
+// so here are the constants, and the names of namespace std.
+#pragma once
+
+#if !defined(M_PI)
+#define M_E 2.7182818284590452354
+#define M_LOG2E 1.4426950408889634074
+#define M_LOG10E 0.43429448190325182765
+#define M_LN2 0.69314718055994530942
+#define M_LN10 2.30258509299404568402
+#define M_PI 3.14159265358979323846
+#define M_PI_2 1.57079632679489661923
+#define M_PI_4 0.78539816339744830962
+#define M_1_PI 0.31830988618379067154
+#define M_2_PI 0.63661977236758134308
+#define M_2_SQRTPI 1.12837916709551257390
+#define M_SQRT2 1.41421356237309504880
+#define M_SQRT1_2 0.70710678118654752440
+#endif
+
+#if defined(ANYPLACE_BARE_DEVICE)
+#define INFINITY (__builtin_inff())
+#define NAN (__builtin_nanf(""))
+#define HUGE_VAL (__builtin_inf())
+#define HUGE_VALF (__builtin_inff())
+
+namespace std {
+#define ANYPLACE_STANDARD_NAME(name) using ::name;
+ANYPLACE_FOR_EACH_MATH_FUNCTION(ANYPLACE_STANDARD_NAME)
+#undef ANYPLACE_STANDARD_NAME
+using ::abs;
+using ::isfinite;
+using ::isinf;
+using ::isnan;
+using ::signbit;
+}  // namespace std
+#endif
