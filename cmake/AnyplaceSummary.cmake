@@ -25,6 +25,7 @@ function(anyplace_print_summary)
     "compilers/hiprtc|compiler hiprtc|anyplace_compiler_hiprtc"
     "compilers/clang_loops|barriers as loops|anyplace_clang_loops"
     "layers/faults|layer faults|anyplace_layer_faults"
+    "layers/trace|layer trace|anyplace_layer_trace"
     "compilers/spirv_host|compiler spirv_host|anyplace_compiler_spirv_host"
     "conformance|conformance suite|anyplace_conformance"
     "anyplace command|anyplace command|anyplace_command"

@@ -33,6 +33,9 @@
 #ifdef ANYPLACE_TOOL_CONFORMANCE
 #include "tools/conformance.h"
 #endif
+#ifdef ANYPLACE_TOOL_TRACE
+#include "tools/trace_summary.h"
+#endif
 
 namespace anyplace::tool {
 namespace {
@@ -83,7 +86,7 @@ int say(const Answer& answer, bool output_closed) {
 }
 
 std::string_view arguments_of(std::string_view command) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> known{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 11> known{{
       {"info", "PLACE [--json]"},
       {"conformance", "--place PLACE [option...] [--json]"},
       {"compile", "FILE --for TARGET[,TARGET] [option...]"},
@@ -94,6 +97,7 @@ std::string_view arguments_of(std::string_view command) {
       {"top", "[option...] [--json]"},
       {"replay", "TRACE --place PLACE [option...] [--json]"},
       {"sweep", "[option...] [--json] -- PROGRAM [ARGUMENT...]"},
+      {"trace-summary", "FILE [--compare FILE] [--json]"},
   }};
   for (const auto& [name, arguments] : known) {
     if (name == command) return arguments;
@@ -163,6 +167,9 @@ Answer run(int argument_count, char** arguments, bool output_closed) {
   const NewCompilerCommand new_compiler(app);
   const ReplayCommand replay(app);
   const SweepCommand sweep(app);
+#ifdef ANYPLACE_TOOL_TRACE
+  const TraceSummaryCommand trace_summary(app);
+#endif
   const TopCommand top(app);
   const PagesCommand pages(app);
   for (CLI::App* const command : {devices, info, doctor, version}) {
@@ -191,6 +198,9 @@ Answer run(int argument_count, char** arguments, bool output_closed) {
   if (new_compiler.chosen()) return new_compiler.run();
   if (replay.chosen()) return replay.run();
   if (sweep.chosen()) return sweep.run();
+#ifdef ANYPLACE_TOOL_TRACE
+  if (trace_summary.chosen()) return trace_summary.run();
+#endif
   if (pages.chosen()) return pages.run();
   if (*devices || *doctor || top.chosen()) {
     const std::string problem = read_probe_timeout(seconds, options.probe_timeout);

@@ -6,7 +6,7 @@
 packages_to_build=(g++ cmake ninja-build libfmt-dev libmd-dev)
 packages_of_demo=("${packages_to_build[@]}" libpng-dev libcli11-dev)
 # shellcheck disable=SC2034 # for those who source this
-packages_of_test=("${packages_of_demo[@]}" nlohmann-json3-dev zlib1g-dev libncurses-dev catch2 python3 libamdhip64-dev libze-dev
+packages_of_test=("${packages_of_demo[@]}" nlohmann-json3-dev libprotozero-dev protobuf-compiler zlib1g-dev libncurses-dev catch2 python3 libamdhip64-dev libze-dev
   openmpi-bin libopenmpi-dev libmpich-dev iproute2 clang-14 llvm-spirv-14 spirv-tools)
 # shellcheck disable=SC2034
 packages_of_bench=("${packages_to_build[@]}" python3 libbenchmark-dev libtbb-dev libboost-dev opencl-headers ocl-icd-opencl-dev

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layer `trace`: what protoc, a reader of its own, finds in the files, and what a program notices of bad ones.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "anyplace/anyplace.h"
+#include "support/environment.h"
+#include "support/errors.h"
+#include "support/process.h"
+#include "support/temp_dir.h"
+
+namespace trace_test {
+
+using namespace anyplace;
+using Catch::Matchers::Contains;
+using test::set_env;
+
+namespace {
+
+struct Slice {
+  std::string name;
+  std::uint64_t begin = 0, end = 0;
+  std::set<std::string> flows;
+};
+/// The slices of each track, by the track's name.
+using Tracks = std::map<std::string, std::vector<Slice>>;
+
+/// The file in protoc's words, which are "key: value" and "key {" ... "}", one a line.
+std::string decoded(const std::string& path) {
+  const std::string command =
+      std::string(ANYPLACE_PROTOC) + " --decode=Trace -I" +
+      std::string(ANYPLACE_TRACE_SCHEMA).substr(0, std::string(ANYPLACE_TRACE_SCHEMA).rfind('/')) + " " +
+      ANYPLACE_TRACE_SCHEMA + " <" + path;
+  const test::Ended ended = test::Process({"/bin/sh", "-c", command}).end();
+  INFO(ended.out);
+  REQUIRE(ended.status == 0);
+  return ended.out;
+}
+
+/// The values of a packet by the path of their keys ("track_event.type").
+using Packet = std::multimap<std::string, std::string>;
+
+std::vector<Packet> packets_of(const std::string& path) {
+  std::vector<Packet> packets;
+  std::vector<std::string> keys;
+  std::istringstream lines(decoded(path));
+  for (std::string line; std::getline(lines, line);) {
+    line.erase(0, line.find_first_not_of(' '));
+    if (line == "packet {") packets.emplace_back();
+    if (line.ends_with(" {")) {
+      keys.push_back(line.substr(0, line.size() - 2));
+    } else if (line == "}") {
+      keys.pop_back();
+    } else {
+      std::string key;
+      for (std::size_t i = 1; i < keys.size(); ++i) key += keys[i] + ".";
+      const std::size_t colon = line.find(": ");
+      std::string value = line.substr(colon + 2);
+      if (value.front() == '"') value = value.substr(1, value.size() - 2);
+      packets.back().emplace(key + line.substr(0, colon), value);
+    }
+  }
+  return packets;
+}
+
+std::string first(const Packet& packet, const std::string& key) {
+  const auto found = packet.find(key);
+  return found == packet.end() ? "" : found->second;
+}
+
+Tracks tracks_of(const std::string& path) {
+  std::map<std::string, std::string> names, tracks;
+  Tracks slices;
+  for (const Packet& packet : packets_of(path)) {
+    // Equal keys are in the order of the file.
+    auto name = packet.lower_bound("interned_data.event_names.name");
+    for (auto [iid, end] = packet.equal_range("interned_data.event_names.iid"); iid != end; ++iid) {
+      names[iid->second] = (name++)->second;
+    }
+    const std::string thread = first(packet, "track_descriptor.thread.thread_name");
+    const std::string uuid = first(packet, "track_descriptor.uuid");
+    if (!uuid.empty()) {
+      REQUIRE(tracks.count(uuid) == 0);
+      tracks[uuid] = thread.empty() ? first(packet, "track_descriptor.name") : "thread";
+    }
+    const std::string type = first(packet, "track_event.type");
+    const std::string track = first(packet, "track_event.track_uuid");
+    if (type.empty()) continue;
+    REQUIRE(tracks.count(track) == 1);
+    std::vector<Slice>& of_track = slices[tracks[track]];
+    const std::uint64_t at = std::stoull(first(packet, "timestamp"));
+    if (type == "TYPE_SLICE_BEGIN") {
+      Slice slice{names.at(first(packet, "track_event.name_iid")), at, 0, {}};
+      const auto [flow, end] = packet.equal_range("track_event.flow_ids");
+      for (auto one = flow; one != end; ++one) slice.flows.insert(one->second);
+      of_track.push_back(slice);
+    } else if (type == "TYPE_SLICE_END") {
+      REQUIRE_FALSE(of_track.empty());
+      of_track.back().end = at;
+    }
+  }
+  return slices;
+}
+
+std::vector<Slice> named(const std::vector<Slice>& slices, const std::string& name) {
+  std::vector<Slice> found;
+  std::copy_if(slices.begin(), slices.end(), std::back_inserter(found),
+               [&](const auto& one) { return one.name == name; });
+  return found;
+}
+
+/// What runs on streams.
+std::vector<Slice> executions_of(const Tracks& tracks) {
+  std::vector<Slice> all;
+  for (const auto& [track, slices] : tracks) {
+    if (track.find("stream") != std::string::npos) all.insert(all.end(), slices.begin(), slices.end());
+  }
+  return all;
+}
+
+void use_trace(const std::string& file) {
+  set_env("ANYPLACE_LAYERS", "trace");
+  set_env("ANYPLACE_TRACE", file);
+}
+
+/// Two streams, one of which waits for the other; a fill, a copy and a host function, `rounds` times.
+int work(int rounds) {
+  const Device device("cpu_sim:0");
+  const Stream one(device), other(device);
+  const Event event(device);
+  const Buffer data(one, 4096);
+  std::vector<std::uint32_t> host(1024);
+  for (int i = 0; i < rounds; ++i) {
+    one.fill(data.as<std::uint32_t>(), static_cast<std::uint32_t>(i));
+    one.record_event(event);
+    other.wait_event(event);
+    other.copy(host, data);
+    other.launch_host_func([] {});
+    other.synchronize();
+  }
+  one.synchronize();
+  return host.back() == static_cast<std::uint32_t>(rounds - 1) ? 0 : 1;
+}
+
+/// Does the work in a child, and returns what that said.
+std::string said_in_child(int rounds, const std::string& file) {
+  const test::Ended ended = test::in_child([&] {
+    use_trace(file);
+    return work(rounds);
+  });
+  INFO(ended.out);
+  CHECK(ended.status == 0);
+  CHECK(ended.signal == 0);
+  return ended.out;
+}
+
+std::size_t warnings_in(const std::string& text) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find("warning"); at != std::string::npos; at = text.find("warning", at + 1)) ++count;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("Every submission has its execution, joined by a flow, and no slices of a lane overlap") {
+  const test::TempDir folder;
+  const std::string file = (folder.path() / "run.pftrace").string();
+  CHECK(said_in_child(50, file).empty());
+  const Tracks tracks = tracks_of(file);
+  const std::vector<Slice> executions = executions_of(tracks);
+  std::map<std::string, const Slice*> by_flow;
+  for (const Slice& one : executions) {
+    REQUIRE(one.flows.size() == 1);
+    by_flow[*one.flows.begin()] = &one;
+  }
+  for (const char* const entry : {"memory_set", "memory_copy", "stream_host_function"}) {
+    const std::vector<Slice> calls = named(tracks.at("thread"), entry);
+    INFO(entry);
+    CHECK(calls.size() == 50);
+    for (const Slice& call : calls) {
+      REQUIRE(call.flows.size() == 1);
+      REQUIRE(by_flow.count(*call.flows.begin()) == 1);
+      CHECK(by_flow.at(*call.flows.begin())->begin >= call.begin);
+    }
+  }
+  CHECK(executions.size() == 150);
+  for (const auto& [track, slices] : tracks) {
+    if (track == "thread") continue;
+    for (std::size_t i = 1; i < slices.size(); ++i) CHECK(slices[i].begin >= slices[i - 1].end);
+  }
+}
+
+TEST_CASE("A wait has the flow of its record, and the host's wait that of what it waited for") {
+  const test::TempDir folder;
+  const std::string file = (folder.path() / "run.pftrace").string();
+  said_in_child(3, file);
+  const Tracks tracks = tracks_of(file);
+  const std::vector<Slice>& calls = tracks.at("thread");
+  const auto records = named(calls, "event_record"), waits = named(calls, "stream_wait_event");
+  REQUIRE(waits.size() == 3);
+  for (const Slice& wait : waits) {
+    REQUIRE(wait.flows.size() == 1);
+    const auto is_its = [&](const Slice& record) { return record.flows == wait.flows && record.begin < wait.begin; };
+    CHECK(std::any_of(records.begin(), records.end(), is_its));
+  }
+  for (const Slice& wait : named(calls, "stream_synchronize")) CHECK(wait.flows.size() == 1);
+}
+
+TEST_CASE("The calls of several threads are all there, each thread's on its track") {
+  const test::TempDir folder;
+  const std::string file = (folder.path() / "run.pftrace").string();
+  const test::Ended ended = test::in_child([&] {
+    use_trace(file);
+    const Device device("cpu_sim:0");
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&] {
+        const Stream stream(device);
+        const Event event(device);
+        for (int k = 0; k < 5000; ++k) stream.record_event(event);
+        stream.synchronize();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return 0;
+  });
+  CHECK(ended.status == 0);
+  CHECK(named(tracks_of(file).at("thread"), "event_record").size() == 20000);
+}
+
+TEST_CASE("A process that is killed leaves what was flushed") {
+  const test::TempDir folder;
+  const std::string file = (folder.path() / "run.pftrace").string();
+  const test::Ended ended = test::in_child([&] {
+    use_trace(file);
+    work(5);
+    layer_command("trace", "flush");
+    ::raise(SIGKILL);
+    return 0;
+  });
+  CHECK(ended.signal == SIGKILL);
+  CHECK(executions_of(tracks_of(file)).size() == 15);
+}
+
+TEST_CASE("The program begins and ends traces") {
+  const test::TempDir folder;
+  const std::string first_file = (folder.path() / "first.pftrace").string();
+  const std::string second_file = (folder.path() / "second.pftrace").string();
+  const test::Ended ended = test::in_child([&] {
+    use_trace("off");
+    const Stream before(Device("cpu_sim:0"));
+    const Buffer data(before, 4096);
+    const auto fill = [&] { before.fill(data.as<std::uint32_t>(), 1u); };
+    fill();
+    for (const std::string& file : {first_file, second_file}) {
+      if (layer_command("trace", "begin", file) != file) return 1;
+      if (test::code_of([] { layer_command("trace", "begin"); }) != ErrorCode::invalid_argument) return 2;
+      fill();
+      before.synchronize();
+      layer_command("trace", "end");
+      fill();
+    }
+    return test::code_of([] { layer_command("trace", "sing"); }) == ErrorCode::invalid_argument ? 0 : 3;
+  });
+  INFO(ended.out);
+  CHECK(ended.status == 0);
+  for (const std::string& file : {first_file, second_file}) {
+    const Tracks tracks = tracks_of(file);
+    CHECK(named(tracks.at("thread"), "memory_set").size() == 1);
+    CHECK(executions_of(tracks).size() == 1);
+  }
+}
+
+TEST_CASE("Where no file can be written the program goes on, with one warning") {
+  const test::TempDir folder;
+  for (const std::string& file : {(folder.path() / "none" / "run.pftrace").string(), std::string("/dev/full")}) {
+    INFO(file);
+    CHECK(warnings_in(said_in_child(200, file)) == 1);
+  }
+}
+
+TEST_CASE("A pipe that nobody reads any more ends the trace, and not the program") {
+  const test::TempDir folder;
+  const std::string pipe = (folder.path() / "pipe").string();
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(warnings_in(said_in_child(5, pipe)) == 1);
+  const test::Ended ended = test::in_child([&] {
+    use_trace(pipe);
+    const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+    const Stream stream(Device("cpu_sim:0"));
+    ::close(reader);
+    layer_command("trace", "flush");
+    return work(200);
+  });
+  INFO(ended.out);
+  CHECK(ended.status == 0);
+  CHECK(ended.signal == 0);
+  CHECK(warnings_in(ended.out) == 1);
+}
+
+TEST_CASE("A trace ends at its limit with whole packets") {
+  const test::TempDir folder;
+  const std::string file = (folder.path() / "run.pftrace").string();
+  set_env("ANYPLACE_TRACE_LIMIT", "64K");
+  const std::string said = said_in_child(300, file);
+  CHECK(warnings_in(said) == 1);
+  CHECK_THAT(said, Contains("ANYPLACE_TRACE_LIMIT"));
+  CHECK(std::filesystem::file_size(file) <= 64 * 1024);
+  decoded(file);
+}
+
+TEST_CASE("Two processes with one file have a file each") {
+  const test::TempDir folder;
+  const std::string file = (folder.path() / "run.pftrace").string();
+  const test::Ended ended = test::in_child([&] {
+    use_trace(file);
+    work(2);
+    const test::Ended child = test::Process({"/proc/self/exe", "The executed program"}).end();
+    return child.status;
+  });
+  CHECK(ended.status == 0);
+  CHECK(executions_of(tracks_of(file)).size() == 6);
+  int files = 0;
+  for (const auto& one : std::filesystem::directory_iterator(folder.path())) {
+    ++files;
+    if (one.path() != file) CHECK(executions_of(tracks_of(one.path().string())).size() == 9);
+  }
+  CHECK(files == 2);
+}
+TEST_CASE("The executed program", "[.]") { CHECK(work(3) == 0); }
+
+TEST_CASE("A limit that is none keeps the backend from being used") {
+  use_trace("off");
+  set_env("ANYPLACE_TRACE_LIMIT", "some");
+  const Error error = test::required_error(ErrorCode::invalid_argument, [] { const Device device("cpu_sim:0"); });
+  CHECK_THAT(error.text(), Contains("ANYPLACE_TRACE_LIMIT is 'some'"));
+}
+
+TEST_CASE("Without times of the device a trace has the calls alone") {
+  const test::TempDir folder;
+  const std::string file = (folder.path() / "run.pftrace").string();
+  set_env("ANYPLACE_TRACE_DEVICE", "0");
+  said_in_child(3, file);
+  const Tracks tracks = tracks_of(file);
+  CHECK(named(tracks.at("thread"), "memory_copy").size() == 3);
+  CHECK(executions_of(tracks).size() == 3);  // the host functions
+}
+
+}  // namespace trace_test

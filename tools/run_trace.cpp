@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run_trace.h"
+
+#include <algorithm>
+#include <optional>
+#include <protozero/pbf_reader.hpp>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "layers/trace/perfetto.h"
+
+namespace anyplace::tool {
+namespace {
+
+using protozero::pbf_reader;
+namespace pf = perfetto;
+using Names = std::unordered_map<std::uint64_t, std::string>;
+
+/// The packets so far.
+class PacketsRead {
+ public:
+  void add(pbf_reader packet) {
+    std::uint64_t timestamp = 0;
+    pbf_reader event;
+    while (packet.next()) {
+      switch (packet.tag()) {
+        case pf::packet::timestamp:
+          timestamp = packet.get_uint64();
+          break;
+        case pf::packet::interned_data:
+          add_names(packet.get_message());
+          break;
+        case pf::packet::track_descriptor:
+          add_track(packet.get_message());
+          break;
+        case pf::packet::track_event:
+          event = packet.get_message();
+          break;
+        default:
+          packet.skip();
+      }
+    }
+    if (event.length() != 0) add_event(event, timestamp);
+  }
+
+  RunTrace take() {
+    RunTrace trace;
+    trace.slices = std::move(done_);
+    std::stable_sort(trace.slices.begin(), trace.slices.end(),
+                     [](const TraceSlice& a, const TraceSlice& b) { return a.begin_ns < b.begin_ns; });
+    return trace;
+  }
+
+ private:
+  struct Track {
+    std::string name;
+    bool is_thread = false;
+    std::vector<TraceSlice> open;
+  };
+
+  static void add_name(pbf_reader message, Names& names) {
+    std::uint64_t number = 0;
+    std::string name;
+    while (message.next()) {
+      if (message.tag() == pf::interned::iid) {
+        number = message.get_uint64();
+      } else if (message.tag() == pf::interned::name) {
+        name = message.get_string();
+      } else {
+        message.skip();
+      }
+    }
+    names[number] = name;
+  }
+  void add_names(pbf_reader data) {
+    while (data.next()) {
+      switch (data.tag()) {
+        case pf::interned_data::event_categories:
+          add_name(data.get_message(), categories_);
+          break;
+        case pf::interned_data::event_names:
+          add_name(data.get_message(), names_);
+          break;
+        case pf::interned_data::debug_annotation_names:
+          add_name(data.get_message(), annotations_);
+          break;
+        default:
+          data.skip();
+      }
+    }
+  }
+
+  void add_track(pbf_reader descriptor) {
+    std::uint64_t uuid = 0;
+    Track track;
+    while (descriptor.next()) {
+      switch (descriptor.tag()) {
+        case pf::track_descriptor::uuid:
+          uuid = descriptor.get_uint64();
+          break;
+        case pf::track_descriptor::name:
+          track.name = descriptor.get_string();
+          break;
+        case pf::track_descriptor::thread: {
+          track.is_thread = true;
+          pbf_reader thread = descriptor.get_message();
+          while (thread.next()) {
+            if (thread.tag() == pf::thread_descriptor::name) {
+              track.name += thread.get_string();
+            } else if (thread.tag() == pf::thread_descriptor::tid) {
+              track.name = std::to_string(thread.get_int32()) + " ";
+            } else {
+              thread.skip();
+            }
+          }
+          break;
+        }
+        default:
+          descriptor.skip();
+      }
+    }
+    tracks_[uuid] = std::move(track);
+  }
+
+  void add_annotation(pbf_reader annotation, TraceSlice& slice) {
+    std::string name, text;
+    std::optional<std::uint64_t> number;
+    while (annotation.next()) {
+      switch (annotation.tag()) {
+        case pf::debug_annotation::name_iid:
+          name = annotations_[annotation.get_uint64()];
+          break;
+        case pf::debug_annotation::uint_value:
+        case pf::debug_annotation::pointer_value:
+          number = annotation.get_uint64();
+          break;
+        case pf::debug_annotation::int_value:
+          number = static_cast<std::uint64_t>(annotation.get_int64());
+          break;
+        case pf::debug_annotation::string_value:
+          text = annotation.get_string();
+          break;
+        default:
+          annotation.skip();
+      }
+    }
+    if (number) {
+      slice.numbers[name] = *number;
+    } else if (!text.empty()) {
+      slice.texts[name] = text;
+    }
+  }
+
+  void add_event(pbf_reader event, std::uint64_t timestamp) {
+    TraceSlice slice;
+    std::int32_t type = 0;
+    std::uint64_t track = 0;
+    while (event.next()) {
+      switch (event.tag()) {
+        case pf::track_event::type:
+          type = event.get_enum();
+          break;
+        case pf::track_event::track_uuid:
+          track = event.get_uint64();
+          break;
+        case pf::track_event::name_iid:
+          slice.name = names_[event.get_uint64()];
+          break;
+        case pf::track_event::category_iids:
+          slice.category = categories_[event.get_uint64()];
+          break;
+        case pf::track_event::debug_annotations:
+          add_annotation(event.get_message(), slice);
+          break;
+        default:
+          event.skip();
+      }
+    }
+    Track& of = tracks_[track];
+    if (type == pf::slice_begin) {
+      slice.begin_ns = timestamp;
+      slice.track = of.name;
+      slice.is_execution = !of.is_thread;
+      of.open.push_back(std::move(slice));
+    } else if (type == pf::slice_end && !of.open.empty()) {
+      of.open.back().end_ns = std::max(timestamp, of.open.back().begin_ns);
+      done_.push_back(std::move(of.open.back()));
+      of.open.pop_back();
+    }
+  }
+
+  Names names_, categories_, annotations_;
+  std::unordered_map<std::uint64_t, Track> tracks_;
+  std::vector<TraceSlice> done_;
+};
+
+}  // namespace
+
+RunTrace read_run_trace(std::string_view bytes) {
+  PacketsRead packets;
+  bool is_cut = false;
+  std::size_t whole = 0;
+  try {
+    pbf_reader trace(bytes.data(), bytes.size());
+    while (trace.next()) {
+      if (trace.tag() != pf::trace::packet) {
+        throw std::runtime_error("it is no trace in Perfetto's format: after " + std::to_string(whole) +
+                                 " packets comes something else");
+      }
+      packets.add(trace.get_message());
+      ++whole;
+    }
+  } catch (const protozero::exception&) {
+    is_cut = true;
+  }
+  if (whole == 0) throw std::runtime_error("it has no packet of Perfetto's format");
+  RunTrace read = packets.take();
+  read.is_cut = is_cut;
+  return read;
+}
+
+}  // namespace anyplace::tool
