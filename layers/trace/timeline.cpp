@@ -56,7 +56,9 @@ std::uint64_t Timeline::order_of(const Record& record) noexcept {
   return makes_object(record.entry) ? record.end_ns : record.begin_ns;
 }
 
-void Timeline::add_thread(const ThreadBuffer& buffer) { threads_[buffer.number] = {buffer.thread, buffer.name}; }
+void Timeline::add_thread(const ThreadBuffer& buffer) {
+  threads_.try_emplace(buffer.number, Thread{buffer.thread, buffer.name});
+}
 
 // ---- Tracks
 

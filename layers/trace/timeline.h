@@ -33,7 +33,7 @@ class Timeline {
   void take(const Record& record, std::uint64_t thread);
   /// A point in time on the track of a thread.
   void note(std::uint64_t thread, std::uint64_t at_ns, const std::string& text);
-  /// Tells the timeline of a thread before its first record.
+  /// Tells the timeline of a thread before its first record, and perhaps again later.
   void add_thread(const ThreadBuffer& buffer);
   /// Adds the executions that are over. Returns how many of the backend aren't.
   std::size_t poll(TracedBackend& backend);
