@@ -179,11 +179,16 @@ def test_ctrl_c_ends_a_wait_and_the_work_goes_on(stream, gate):
 
     done = []
     stream.launch_host_func(done.append, 1)
+    # A program that was started in the background of a shell ignores SIGINT.
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.2, interrupt)
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        stream.synchronize(timeout=60)
-    timer.join()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            stream.synchronize(timeout=60)
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, former)
     gate.set()
     stream.synchronize()
     assert done == [1]
