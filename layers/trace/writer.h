@@ -42,7 +42,7 @@ class Writer {
   void settle(TracedBackend& backend, std::chrono::nanoseconds limit);
 
  private:
-  using Lock = std::unique_lock<std::timed_mutex>;
+  using Lock = std::unique_lock<std::mutex>;
   struct Taken {
     std::uint64_t order;
     std::uint64_t thread;
@@ -61,7 +61,7 @@ class Writer {
   Settings settings_;
   std::atomic<bool> is_tracing_{false};
 
-  std::timed_mutex work_;  // guards what follows
+  std::mutex work_;  // guards what follows
   bool is_started_ = false;
   bool is_wanted_ = true;  // the first trace begins with the first backend
   std::string packets_;    // not yet written
