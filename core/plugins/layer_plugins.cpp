@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <optional>
 #include <set>
@@ -17,6 +18,9 @@
 namespace anyplace::detail {
 namespace {
 
+/// The functions behind `command` are optional, and a table may end before them.
+constexpr std::uint32_t least_table_size = offsetof(anyplace_layer_table, annotation);
+
 std::string layer_version_problem(const anyplace_layer_table& table, std::uint32_t room) {
   if (table.abi_major != ANYPLACE_LAYER_ABI_MAJOR) {
     return fmt::format(
@@ -24,9 +28,9 @@ std::string layer_version_problem(const anyplace_layer_table& table, std::uint32
         "headers, or use an anyplace of its major",
         table.abi_major, table.abi_minor, ANYPLACE_LAYER_ABI_MAJOR, ANYPLACE_LAYER_ABI_MINOR);
   }
-  if (table.struct_size < sizeof(anyplace_layer_table) || table.struct_size > room) {
+  if (table.struct_size < least_table_size || table.struct_size > room) {
     return fmt::format("it says that it filled {} bytes of the table; at least {} are needed, and it was given {}",
-                       table.struct_size, sizeof(anyplace_layer_table), room);
+                       table.struct_size, least_table_size, room);
   }
   if (table.backend_abi_major != ANYPLACE_ABI_MAJOR || table.backend_table_size < sizeof(anyplace_backend_table)) {
     return fmt::format(
