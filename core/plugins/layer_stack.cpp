@@ -15,6 +15,7 @@
 #include "runtime/call.h"
 #include "runtime/no_destructor.h"
 #include "runtime/process.h"
+#include "runtime/subsystem.h"
 
 namespace anyplace::detail {
 namespace {
@@ -84,6 +85,9 @@ void put_layers(Backend& backend, const std::vector<ChosenLayer>& chosen) {
       top = begin_layer(plugin, layer, backend, *one);
       layer.instance = top.self;
       layer.end = plugin.table.end;
+      for (const Subsystem* const subsystem : subsystems()) {
+        if (subsystem->layer_put != nullptr) subsystem->layer_put(plugin.table);
+      }
     }
   } catch (...) {
     abandon(made);

@@ -39,7 +39,12 @@ std::string place_of(const TracedBackend& backend, std::int32_t device) {
 void Timeline::begin() {
   process_track_ = packets_.begin();
   is_on_ = true;
-  for (auto& [number, thread] : threads_) thread.track = 0;
+  ranges_track_ = 0;
+  range_lanes_.clear();
+  for (auto& [number, thread] : threads_) {
+    thread.track = 0;
+    thread.ranges.clear();
+  }
   for (auto& [backend, objects] : backends_) {
     for (auto& [index, device] : objects.devices) {
       device.track = 0;
@@ -189,6 +194,7 @@ void Timeline::count(const TracedBackend& backend, const Allocation& allocation,
 
 void Timeline::take(const Record& record, std::uint64_t thread) {
   const std::unique_ptr<const std::string> text(record.text);
+  if (record.kind == Record::Kind::annotation) return add_annotation(record, thread);
   BackendObjects& objects = backends_[record.backend];
   if (record.kind == Record::Kind::host_function) return add_host_function(objects, record);
   const std::uint64_t waits_for = awaited(objects, record);

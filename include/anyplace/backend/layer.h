@@ -52,6 +52,36 @@ typedef struct anyplace_layer_reply {
   void (*text)(void* context, const char* text, uint64_t count);
 } anyplace_layer_reply;
 
+/* What a program annotates (anyplace/annotate.h), as a layer hears it. */
+#define ANYPLACE_ANNOTATION_RANGE_PUSHED 0u
+#define ANYPLACE_ANNOTATION_RANGE_POPPED 1u
+#define ANYPLACE_ANNOTATION_RANGE_STARTED 2u
+#define ANYPLACE_ANNOTATION_RANGE_ENDED 3u
+#define ANYPLACE_ANNOTATION_MARK 4u
+#define ANYPLACE_ANNOTATION_THREAD_NAMED 5u
+#define ANYPLACE_ANNOTATION_KINDS 6u
+
+#define ANYPLACE_ANNOTATION_NO_PAYLOAD 0u
+#define ANYPLACE_ANNOTATION_I64 1u
+#define ANYPLACE_ANNOTATION_U64 2u
+#define ANYPLACE_ANNOTATION_F64 3u
+
+typedef struct anyplace_annotation {
+  uint32_t struct_size;
+  uint32_t kind;        /* ANYPLACE_ANNOTATION_RANGE_PUSHED, ... */
+  const char* name;     /* name_bytes of text without a NUL behind them, for the time of the call; "" where a range ends */
+  uint64_t name_bytes;
+  const char* domain;   /* "" for the default one. Both end in a NUL, and are valid for the life of the process */
+  const char* category; /* "" for none */
+  uint64_t range;       /* of a range that is started or ended: its id; else 0 */
+  uint64_t stream;      /* of a mark that a stream has reached: the stream's id; else 0 */
+  uint64_t payload;     /* the bits of the number */
+  uint32_t payload_kind; /* ANYPLACE_ANNOTATION_NO_PAYLOAD, ... */
+  uint32_t has_color;
+  uint32_t color; /* 0xAARRGGBB */
+  int32_t depth;  /* of a range that is pushed or popped: its depth in its thread and domain, from 0 */
+} anyplace_annotation;
+
 typedef struct anyplace_layer_table {
   uint32_t struct_size; /* in: bytes the core has; out: bytes the layer filled, no more than that */
   uint32_t abi_major;   /* ANYPLACE_LAYER_ABI_MAJOR and _MINOR of the header that the layer was built with */
@@ -82,6 +112,12 @@ typedef struct anyplace_layer_table {
    * Returns INVALID_ARGUMENT, with a message, for a name that it doesn't know and for a bad argument. Any thread may
    * call it, also before the first `begin`. (optional): the layer takes no commands. */
   anyplace_status (*command)(void* self, const char* name, const char* argument, const anyplace_layer_reply* reply);
+  /* -- Annotations.
+   * Is told each annotation from the first `begin` on, once however many backends the layer is over. It is called on
+   * the annotating thread, by several at once, and may neither call anyplace nor annotate. A thread's pushes and pops
+   * come in their order; a pop of a range that was pushed before the first `begin` comes without its push. It isn't
+   * called at exit, nor in a forked child. (optional), and a table may end before it: the layer hears no annotations. */
+  void (*annotation)(void* self, const anyplace_annotation* annotation);
   /* -- End of version 1.0. */
 } anyplace_layer_table;
 

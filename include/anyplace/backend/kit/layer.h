@@ -27,6 +27,8 @@
 //   static void load(Host host);
 //   // Returns the answer to a command.
 //   static std::string command(std::string_view name, std::string_view argument);
+//   // Hears what the program annotates; layer.h says when.
+//   static void annotation(const anyplace_annotation& annotation);
 //   // Changes the finished table, for example to leave entries out.
 //   void begin(anyplace_backend_table& table);
 //   // layer.h says when this is called.
@@ -255,6 +257,15 @@ anyplace_status command_layer(void* self, const char* name, const char* argument
   });
 }
 
+/// What it throws is dropped, because a program mustn't fail over an annotation.
+template <class Mine>
+void annotation_layer(void* self, const anyplace_annotation* annotation) noexcept {
+  guarded(static_cast<const anyplace_host*>(self), [&]() -> anyplace_status {
+    Mine::annotation(*annotation);
+    return ANYPLACE_STATUS_OK;
+  });
+}
+
 /// The body of anyplace_layer_entry.
 template <class Mine>
 anyplace_status export_layer(const anyplace_layer_host* given, anyplace_layer_table* out, const char* name,
@@ -281,6 +292,9 @@ anyplace_status export_layer(const anyplace_layer_host* given, anyplace_layer_ta
     table.begin = &begin_layer<Mine>;
     if constexpr (requires(Mine & layer) { layer.end(); }) table.end = &end_layer<Mine>;
     if constexpr (requires(std::string_view text) { Mine::command(text, text); }) table.command = &command_layer<Mine>;
+    if constexpr (requires(const anyplace_annotation& one) { Mine::annotation(one); }) {
+      table.annotation = &annotation_layer<Mine>;
+    }
     std::memcpy(out, &table, table.struct_size);
     return ANYPLACE_STATUS_OK;
   });
