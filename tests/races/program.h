@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "anyplace/access.h"
 #include "anyplace/anyplace.h"
 #include "support/host_gate.h"
 
