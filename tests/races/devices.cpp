@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two devices, of one backend and of two: copies between them, events that one records and the other waits for.
+// Two devices, of one backend and of two, and two processes: copies between them, events that one records and the other
+// waits for.
+#include <cstdlib>
+
+#include "ipc/peer.h"
 #include "program.h"
 
 namespace races {
@@ -117,6 +121,35 @@ constexpr Program programs[] = {
        host_write(bed.pageable.data(), bytes);
      },
      Needs::other_backend},
+    {"Two streams use another process's buffer",
+     {"race", "fill@a", "copy_to_host@b"},
+     [](Bed& bed, bool right) {
+       ::unsetenv("ANYPLACE_LAYERS");
+       test::Peer peer("cpu_sim:0");
+       peer.must("buffer z 4096 shareable");
+       const Buffer z = Buffer::import(bed.a, peer.handle("export z"));
+       bed.fill(bed.a, z);
+       if (right) bed.b.wait_stream(bed.a);
+       bed.b.copy(bed.pinned, z);
+       bed.device.synchronize();
+     },
+     Needs::sharing},
+    {"The event that another process records isn't this process's own order",
+     {"race", "fill@a", "copy_to_host@b"},
+     [](Bed& bed, bool right) {
+       ::unsetenv("ANYPLACE_LAYERS");
+       test::Peer peer("cpu_sim:0");
+       peer.must("buffer z 4096 shareable");
+       peer.must("event e");
+       const Buffer z = Buffer::import(bed.a, peer.handle("export z"));
+       const Event e = Event::import(bed.device, peer.handle("export-event e"));
+       bed.fill(bed.a, z);
+       right ? e.record(bed.a) : static_cast<void>(peer.must("record e"));
+       bed.b.wait_event(e);
+       bed.b.copy(bed.pinned, z);
+       bed.device.synchronize();
+     },
+     Needs::sharing},
 };
 
 }  // namespace

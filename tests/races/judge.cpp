@@ -120,6 +120,7 @@ std::string cannot_run(const Program& program, const std::string& place) {
   const bool vendors = backend != "cpu_sim";
   if (vendors && double_of(backend).empty()) return "the double of " + backend + " isn't built";
   if (program.needs == Needs::other_backend && !vendors) return "it needs a backend beside cpu_sim";
+  if (program.needs == Needs::sharing && vendors) return "its other process has cpu_sim alone";
   return "";
 }
 
