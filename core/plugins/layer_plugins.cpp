@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <optional>
 #include <set>
@@ -24,9 +25,10 @@ std::string layer_version_problem(const anyplace_layer_table& table, std::uint32
         "headers, or use an anyplace of its major",
         table.abi_major, table.abi_minor, ANYPLACE_LAYER_ABI_MAJOR, ANYPLACE_LAYER_ABI_MINOR);
   }
-  if (table.struct_size < sizeof(anyplace_layer_table) || table.struct_size > room) {
+  constexpr std::size_t least = offsetof(anyplace_layer_table, memory_taken);  // what follows is optional
+  if (table.struct_size < least || table.struct_size > room) {
     return fmt::format("it says that it filled {} bytes of the table; at least {} are needed, and it was given {}",
-                       table.struct_size, sizeof(anyplace_layer_table), room);
+                       table.struct_size, least, room);
   }
   if (table.backend_abi_major != ANYPLACE_ABI_MAJOR || table.backend_table_size < sizeof(anyplace_backend_table)) {
     return fmt::format(
