@@ -31,9 +31,9 @@ struct Mistake {
 
 constexpr Mistake mistakes[] = {
     {"missing-wait", "race", "copy_to_device", "kernel blur", "wait_event"},
-    {"early-free", "race", "kernel blur", "free", "record_stream"},
+    {"early-free", "use-after-free", "kernel blur", "free", "record_stream"},
     {"wrong-event", "race", "kernel blur", "copy_to_host", "wait_event"},
-    {"pageable", "race", "host function", "copy_to_device", "pinned"},
+    {"pageable", "race", "host write", "copy_to_device", "HostBuffer"},
 };
 
 struct Checked {

@@ -171,7 +171,7 @@ constexpr Program programs[] = {
        bed.a.synchronize();
      }},
     {"A copy within the host's memory is read before it is done",
-     {"race", "copy_host@a", "host read"},
+     {"race", "copy_on_host@a", "host read"},
      [](Bed& bed, bool right) {
        const std::byte* const from = bed.pinned.data();
        bed.a.copy(HostSpan(bed.pinned.data() + half, half), ConstHostSpan(from, half));

@@ -29,7 +29,7 @@ struct Second {
 
 constexpr Program programs[] = {
     {"The source of a copy between devices is overwritten",
-     {"race", "copy@a", "fill@d"},
+     {"race", "copy_between_devices@a", "fill@d"},
      [](Bed& bed, bool right) {
        const Second second(bed, bed.next_device());
        bed.a.copy(bed.x, second.z);
@@ -38,7 +38,7 @@ constexpr Program programs[] = {
        bed.device.synchronize();
      }},
     {"The destination of a copy between devices is read",
-     {"race", "copy@a", "copy_to_host@d"},
+     {"race", "copy_between_devices@a", "copy_to_host@d"},
      [](Bed& bed, bool right) {
        const Second second(bed, bed.next_device());
        bed.a.copy(second.z, bed.x);
@@ -47,7 +47,7 @@ constexpr Program programs[] = {
        bed.device.synchronize();
      }},
     {"A copy between devices doesn't wait for its source",
-     {"race", "fill@d", "copy@a"},
+     {"race", "fill@d", "copy_between_devices@a"},
      [](Bed& bed, bool right) {
        const Second second(bed, bed.next_device());
        bed.fill(second.stream, second.z);
@@ -56,7 +56,7 @@ constexpr Program programs[] = {
        bed.device.synchronize();
      }},
     {"The host synchronises the device that a copy reads from, and not the one that it runs on",
-     {"race", "copy@a", "copy_to_host@d"},
+     {"race", "copy_between_devices@a", "copy_to_host@d"},
      [](Bed& bed, bool right) {
        const Second second(bed, bed.next_device());
        bed.a.copy(second.z, bed.x);
@@ -92,7 +92,7 @@ constexpr Program programs[] = {
        null.copy(second.z, bed.pinned);
      }},
     {"A buffer goes while another device copies from it",
-     {"race", "copy@d", "free@a"},
+     {"use-after-free", "copy_between_devices@d", "free@a"},
      [](Bed& bed, bool right) {
        const Second second(bed, bed.next_device());
        const Buffer z(bed.a, bytes);

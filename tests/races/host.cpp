@@ -14,7 +14,7 @@ using namespace anyplace;
 
 constexpr Program programs[] = {
     {"A host function on another stream reads what a copy writes",
-     {"race", "copy_to_host@a", "host function@d"},
+     {"race", "copy_to_host@a", "host read@d"},
      [](Bed& bed, bool right) {
        const StreamView d = right ? bed.a.view() : bed.b.view();
        bed.name("d", d);
@@ -22,7 +22,7 @@ constexpr Program programs[] = {
        d.launch_host_func([data = bed.pinned.data()] { host_read(data, bytes); });
      }},
     {"A host function writes what another stream copies",
-     {"race", "host function@a", "copy_to_device@b"},
+     {"race", "host write@a", "copy_to_device@b"},
      [](Bed& bed, bool right) {
        bed.a.launch_host_func([data = bed.pinned.data()] { host_write(data, bytes); });
        bed.a.synchronize();
@@ -30,14 +30,14 @@ constexpr Program programs[] = {
        bed.b.copy(bed.y, bed.pinned);
      }},
     {"The host writes what a host function reads",
-     {"race", "host function@a", "host write"},
+     {"race", "host read@a", "host write"},
      [](Bed& bed, bool right) {
        bed.a.launch_host_func([data = bed.pinned.data()] { host_read(data, bytes); });
        if (right) bed.a.synchronize();
        host_write(bed.pinned.data(), bytes);
      }},
     {"A host function fills pageable memory that a copy may read before",
-     {"race", "host function@a", "copy_to_device@a"},
+     {"race", "host write@a", "copy_to_device@a"},
      [](Bed& bed, bool right) {
        auto* const data = right ? bed.pinned.as<std::uint32_t>().data() : bed.pageable.data();
        bed.a.launch_host_func([data] { host_write(data, bytes); });

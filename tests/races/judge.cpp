@@ -70,10 +70,12 @@ Names names_of(const std::string& said) {
 std::string access_of(const json& access, const Names& names) {
   if (access.is_null()) return "nothing";
   std::string text = access.at("operation");
-  const std::string stream = access.value("stream", "");
-  if (stream.empty()) return text;
-  const auto name = names.find(stream);
-  return text + "@" + (name == names.end() ? stream : name->second);
+  constexpr std::string_view of_graph = " of a graph";
+  if (text.ends_with(of_graph)) text.resize(text.size() - of_graph.size());
+  const std::uint64_t stream = access.at("stream_id");
+  if (stream == 0) return text;
+  const auto name = names.find(std::to_string(stream));
+  return text + "@" + (name == names.end() ? access.at("stream").get<std::string>() : name->second);
 }
 
 std::vector<std::string> reports_of(const std::string& file, const Names& names) {

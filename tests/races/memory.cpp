@@ -13,7 +13,7 @@ using namespace anyplace;
 
 constexpr Program programs[] = {
     {"A buffer goes while a second stream reads it",
-     {"race", "copy_to_host@b", "free@a"},
+     {"use-after-free", "copy_to_host@b", "free@a"},
      [](Bed& bed, bool right) {
        const Buffer z(bed.a, bytes);
        bed.fill(bed.a, z);
@@ -22,7 +22,7 @@ constexpr Program programs[] = {
        if (right) z.record_stream(bed.b);
      }},
     {"A buffer goes while a second stream's kernel uses it",
-     {"race", "kernel add@b", "free@a"},
+     {"use-after-free", "kernel add@b", "free@a"},
      [](Bed& bed, bool right) {
        const Buffer z(bed.a, bytes);
        bed.fill(bed.a, z);
@@ -31,7 +31,7 @@ constexpr Program programs[] = {
        bed.launch_add(bed.b, out(bed.x), in(z));
      }},
     {"A buffer's own stream doesn't wait for the second one before its end",
-     {"race", "copy_to_host@b", "free@a"},
+     {"use-after-free", "copy_to_host@b", "free@a"},
      [](Bed& bed, bool right) {
        const Buffer z(bed.a, bytes);
        bed.fill(bed.a, z);
@@ -40,7 +40,7 @@ constexpr Program programs[] = {
        if (right) bed.a.wait_stream(bed.b);
      }},
     {"The host doesn't wait for the second stream before a buffer's end",
-     {"race", "copy_to_host@b", "free@a"},
+     {"use-after-free", "copy_to_host@b", "free@a"},
      [](Bed& bed, bool right) {
        const Buffer z(bed.a, bytes);
        bed.fill(bed.a, z);
@@ -49,7 +49,7 @@ constexpr Program programs[] = {
        (right ? bed.b : bed.a).synchronize();
      }},
     {"Another stream is named to a buffer",
-     {"race", "copy_to_host@b", "free@a"},
+     {"use-after-free", "copy_to_host@b", "free@a"},
      [](Bed& bed, bool right) {
        const Buffer z(bed.a, bytes);
        bed.fill(bed.a, z);
@@ -58,7 +58,7 @@ constexpr Program programs[] = {
        bed.b.copy(bed.pinned, z);
      }},
     {"One of two streams is named to a buffer",
-     {"race", "copy_to_host@c", "free@a"},
+     {"use-after-free", "copy_to_host@c", "free@a"},
      [](Bed& bed, bool right) {
        const Buffer z(bed.a, bytes);
        bed.fill(bed.a, z);
@@ -70,7 +70,7 @@ constexpr Program programs[] = {
        if (right) z.record_stream(bed.c);
      }},
     {"A buffer that is moved over goes while a second stream reads it",
-     {"race", "copy_to_host@b", "free@a"},
+     {"use-after-free", "copy_to_host@b", "free@a"},
      [](Bed& bed, bool right) {
        Buffer z(bed.a, bytes);
        bed.fill(bed.a, z);
@@ -91,7 +91,7 @@ constexpr Program programs[] = {
        z->record_stream(bed.b);
      }},
     {"A buffer is freed on another stream than the one that wrote it last",
-     {"race", "fill@b", "free@a"},
+     {"use-after-free", "fill@b", "free@a"},
      [](Bed& bed, bool right) {
        const Buffer z(right ? bed.b : bed.a, bytes);
        bed.device.synchronize();
@@ -119,7 +119,7 @@ constexpr Program programs[] = {
        if (!right) bed.a.fill(address, &one, sizeof(one), bytes);
      }},
     {"A pinned buffer goes while a kernel that has its address writes it",
-     {"race", "kernel add@a", "free"},
+     {"use-after-free", "kernel add@a", "free"},
      [](Bed& bed, bool right) {
        const HostBuffer host(bed.device, bytes);
        if (right) host.record_stream(bed.a);
@@ -133,7 +133,7 @@ constexpr Program programs[] = {
        if (!right) host_read(host.data(), bytes);
      }},
     {"Memory of the device's own is freed while a stream uses it",
-     {"race", "fill@b", "free@a"},
+     {"use-after-free", "fill@b", "free@a"},
      [](Bed& bed, bool right) {
        const std::shared_ptr<Allocator> raw = raw_allocator(bed.device);
        const std::uint64_t address = raw->allocate(bed.a, bytes);
