@@ -67,7 +67,7 @@ constexpr Program programs[] = {
        exec.launch(bed.b);
      }},
     {"A captured stream joins before the work that it is to wait for",
-     {"race", "fill@a", "copy_to_host@b"},
+     {"race", "fill", "copy_to_host"},
      [](Bed& bed, bool right) {
        const Graph graph = captured(bed.a, [&] {
          if (!right) bed.b.wait_stream(bed.a);
@@ -81,7 +81,7 @@ constexpr Program programs[] = {
        exec.launch(bed.a);
      }},
     {"A node that was added lacks a dependency",
-     {"race", "fill@a", "copy_to_host@a"},
+     {"race", "fill", "copy_to_host"},
      [](Bed& bed, bool right) {
        Graph graph(bed.device);
        const GraphNode fill = graph.add_memset32({}, bed.x, 1);
@@ -90,7 +90,7 @@ constexpr Program programs[] = {
        exec.launch(bed.a);
      }},
     {"Two kernels of a graph write one buffer",
-     {"race", "kernel add@a", "kernel add@a"},
+     {"race", "kernel add", "kernel add"},
      [](Bed& bed, bool right) {
        Graph graph(bed.device);
        const LaunchConfig config{1, 64};
@@ -100,7 +100,7 @@ constexpr Program programs[] = {
        exec.launch(bed.a);
      }},
     {"A dependency is added after the graph was instantiated",
-     {"race", "fill@a", "copy_to_host@a"},
+     {"race", "fill", "copy_to_host"},
      [](Bed& bed, bool right) {
        Graph graph(bed.device);
        const GraphNode fill = graph.add_memset32({}, bed.x, 1);
