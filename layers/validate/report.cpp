@@ -46,7 +46,7 @@ void add_side(std::string& text, const char* which, const Side& side) {
   for (const std::string& frame : side.site) text += "      " + frame + "\n";
 }
 
-std::string message_of(const Report& report) {
+std::string text_of(const Report& report) {
   std::string text = report.kind + " on " + report.place + ": " + report.what + "\n";
   add_side(text, "first", report.first);
   add_side(text, "second", report.second);
@@ -85,10 +85,15 @@ bool Reports::is_suppressed(const std::string& key) {
   return false;
 }
 
+std::string Reports::message_of(Report report) {
+  report.key = key_of(report);
+  return text_of(report);
+}
+
 bool Reports::add(Report report) {
   report.key = key_of(report);
   if (is_suppressed(report.key)) return false;
-  report.message = message_of(report);
+  report.message = text_of(report);
   for (Report& known : all_) {
     if (known.key != report.key || known.first.site != report.first.site || known.second.site != report.second.site) {
       continue;

@@ -54,6 +54,8 @@ class Reports {
   /// Fills in key and message. Keeps, logs and writes the report unless it is suppressed or was made before. Returns
   /// false if it is suppressed. In the mode abort it doesn't return.
   bool add(Report report);
+  /// Fills in the key and returns the message.
+  static std::string message_of(Report report);
   /// Writes the files.
   void flush() noexcept;
   void clear() noexcept { all_.clear(); }

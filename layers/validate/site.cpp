@@ -13,14 +13,16 @@
 namespace anyplace::validate {
 
 bool Sites::is_own(std::uintptr_t address) const noexcept {
-  for (const Module& module : own_) {
+  const std::vector<Module>* const own = own_.load(std::memory_order_acquire);
+  if (own == nullptr) return false;
+  for (const Module& module : *own) {
     if (address >= module.begin && address < module.end) return true;
   }
   return false;
 }
 
 void Sites::learn_modules() {
-  own_.clear();
+  auto* const found = new std::vector<Module>();
   const auto add = [](dl_phdr_info* info, std::size_t, void* to) {
     const std::string_view path(info->dlpi_name == nullptr ? "" : info->dlpi_name);
     const std::string_view file = path.substr(path.rfind('/') + 1);
@@ -35,7 +37,8 @@ void Sites::learn_modules() {
     }
     return 0;
   };
-  ::dl_iterate_phdr(add, &own_);
+  ::dl_iterate_phdr(add, found);
+  own_.store(found, std::memory_order_release);
 }
 
 Sites::Frames Sites::capture() const noexcept {

@@ -4,6 +4,7 @@
 // those of the library and its plugins; it is kept as return addresses, and symbolised when a report needs it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -46,7 +47,7 @@ class Sites {
   bool is_own(std::uintptr_t address) const noexcept;
   void symbolise(Site& site);
 
-  std::vector<Module> own_;
+  std::atomic<const std::vector<Module>*> own_{nullptr};  ///< never freed: a thread may be reading it
   std::vector<Site> sites_;
   std::unordered_multimap<std::uint64_t, SiteId> by_hash_;
 };
