@@ -212,7 +212,10 @@ void HostPool::free(anyplace_address address) noexcept {
   kept->address = block->address;
   kept->bytes = block->bytes;
   kept->origin = PinnedMemory{block.release()};
-  if (!keep_for_capture(kept)) free_kept_back(std::move(kept));
+  anyplace_layer_memory memory = pinned_memory(kept->address, kept->bytes);
+  memory.is_kept = 1;
+  if (!keep_for_capture(kept)) return free_kept_back(std::move(kept));
+  note_memory_returned(device_, memory);
 }
 
 void HostPool::free_kept_back(std::unique_ptr<BufferState> kept) noexcept {

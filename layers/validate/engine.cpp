@@ -47,9 +47,9 @@ StreamPointer Engine::make_stream(Device& device, std::uint64_t cookie, std::uin
   } else {
     stream->component = components_++;
   }
-  stream->name =
-      is_default ? "the default stream" : "stream " + std::to_string(++streams_made_[&device]);
-  stream->name += " of " + device.place;
+  // The number is the one that the program knows: StreamView::id().
+  stream->name = is_default ? "the default stream" : "stream " + std::to_string(++streams_made_[&device]);
+  stream->name += " (id " + std::to_string(cookie) + ") of " + device.place;
   streams_.push_back(stream);
   by_cookie_[cookie] = stream;
   return stream;
@@ -65,7 +65,9 @@ void Engine::end_stream(const StreamPointer& stream) {
   stream->is_gone = true;
   std::erase(streams_, stream);
   by_cookie_.erase(stream->cookie);
-  free_components_.push_back({stream->component, stream->number, stream->device});
+  free_components_.push_back({stream->component, stream->number});
+  stream->device->gone.join(stream->clock);
+  if (stream->is_blocking) stream->device->gone_blocking.join(stream->clock);
 }
 
 // ---- Order ---------------------------------------------------------------------------------------------------------
@@ -83,6 +85,7 @@ void Engine::begin(Stream& stream) {
       if (concerns && !stream.clock.covers(other->component, other->number)) stream.clock.join(other->clock);
     }
   }
+  if (stream.is_default) stream.clock.join(stream.device->gone_blocking);
   stream.clock.set(stream.component, ++stream.number);
 }
 
@@ -96,12 +99,9 @@ void Engine::host_saw(const Clock& clock) {
 }
 
 Clock Engine::clock_of(const Device& device) const {
-  Clock clock;
+  Clock clock = device.gone;
   for (const StreamPointer& stream : streams_) {
     if (stream->device == &device) clock.join(stream->clock);
-  }
-  for (const FreeComponent& gone : free_components_) {
-    if (gone.device == &device) clock.set(gone.component, gone.number);
   }
   return clock;
 }
@@ -123,7 +123,7 @@ std::uint32_t Engine::operation(std::string name, const Stream* stream, const Si
     }
   }
   const auto number = static_cast<std::uint32_t>(operations_.size());
-  operations_.push_back({std::move(name), stream_name, thread, site, by_graph});
+  operations_.push_back({std::move(name), stream_name, stream == nullptr ? 0 : stream->cookie, thread, site, by_graph});
   known_operations_.emplace(hash, number);
   return number;
 }
@@ -136,6 +136,7 @@ Side Engine::side(std::uint32_t operation, std::string_view what, const Range& r
   side.operation = known.name;
   side.access = what;
   side.stream = known.stream;
+  side.stream_id = known.stream_id;
   side.thread = known.thread;
   side.address = range.begin;
   side.bytes = range.bytes();

@@ -112,7 +112,6 @@ class Engine {
   struct FreeComponent {
     Component component;
     std::uint64_t number;
-    const Device* device;
   };
   std::vector<FreeComponent> free_components_;
   std::vector<std::unique_ptr<Device>> devices_;

@@ -112,7 +112,10 @@ std::vector<Report> Engine::give_back(Device& device, const anyplace_layer_memor
     report.what = "memory is freed while work of a stream that wasn't named may use it";
     report.first = side(access.operation, writes ? "write" : "read", access.range, space);
     report.second = side(operation, "free", allocation->range, space);
-    if (allocation->home != nullptr) report.second.stream = allocation->home->name;
+    if (allocation->home != nullptr) {
+      report.second.stream = allocation->home->name;
+      report.second.stream_id = allocation->home->cookie;
+    }
     report.why = "the memory is handed on in the order of its own stream, which doesn't wait for " +
                  report.first.stream + ", and record_stream didn't name that stream";
     report.mend = "buffer.record_stream(" + report.first.stream + ") before the buffer is destroyed";

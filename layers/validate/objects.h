@@ -27,6 +27,8 @@ struct Device {
   Space space = 0;
   bool reads_pageable_in_order = false;  ///< it has no pinned memory, and reads all host memory in the stream's order
   std::vector<std::int32_t> peers;       ///< whose memory it was given access to
+  Clock gone;           ///< of the streams that were destroyed, whose work goes on
+  Clock gone_blocking;  ///< of those among them that the default stream waits for
 };
 
 struct Stream {
@@ -52,6 +54,7 @@ struct Event {
 struct Operation {
   std::string name;
   std::string stream;
+  std::uint64_t stream_id = 0;  ///< StreamView::id(); 0 for the host
   std::string thread;
   SiteId site = 0;
   bool by_graph = false;

@@ -19,9 +19,13 @@ std::string key_of(const Report& report) {
   for (const Side* const side : {&report.first, &report.second}) {
     if (side->operation.empty()) continue;
     key += ":" + side->operation;
-    // Three functions tell a place well enough, and outer ones change for reasons of their own.
-    const std::size_t count = std::min<std::size_t>(side->functions.size(), 3);
-    for (std::size_t i = 0; i < count; ++i) key += (i == 0 ? "@" : "<") + side->functions[i];
+    // Three functions tell a place well enough, and outer ones change for reasons of their own. Those of the standard
+    // library differ between its versions.
+    int count = 0;
+    for (const std::string& function : side->functions) {
+      if (function.find("std::") < function.find('(') || count == 3) continue;
+      key += (count++ == 0 ? "@" : "<") + function;
+    }
   }
   return key;
 }

@@ -22,6 +22,7 @@ struct Side {
   std::string operation;
   std::string access;  ///< "read", "write", "free"; empty if there is no such access
   std::string stream;
+  std::uint64_t stream_id = 0;
   std::string thread;
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
