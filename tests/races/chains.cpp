@@ -6,6 +6,7 @@
 #include "program.h"
 
 namespace races {
+namespace chains {
 namespace {
 
 using namespace anyplace;
@@ -133,7 +134,8 @@ constexpr Program programs[] = {
 };
 
 }  // namespace
+}  // namespace chains
 
-std::span<const Program> chain_programs() { return programs; }
+std::span<const Program> chain_programs() { return chains::programs; }
 
 }  // namespace races

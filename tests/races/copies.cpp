@@ -7,6 +7,7 @@
 #include "program.h"
 
 namespace races {
+namespace copies {
 namespace {
 
 using namespace anyplace;
@@ -181,7 +182,8 @@ constexpr Program programs[] = {
 };
 
 }  // namespace
+}  // namespace copies
 
-std::span<const Program> copy_programs() { return programs; }
+std::span<const Program> copy_programs() { return copies::programs; }
 
 }  // namespace races

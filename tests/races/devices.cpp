@@ -8,6 +8,7 @@
 #include "program.h"
 
 namespace races {
+namespace devices {
 namespace {
 
 using namespace anyplace;
@@ -153,7 +154,8 @@ constexpr Program programs[] = {
 };
 
 }  // namespace
+}  // namespace devices
 
-std::span<const Program> device_programs() { return programs; }
+std::span<const Program> device_programs() { return devices::programs; }
 
 }  // namespace races

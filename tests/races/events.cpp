@@ -8,6 +8,7 @@
 #include "program.h"
 
 namespace races {
+namespace events {
 namespace {
 
 using namespace anyplace;
@@ -184,7 +185,8 @@ constexpr Program programs[] = {
 };
 
 }  // namespace
+}  // namespace events
 
-std::span<const Program> event_programs() { return programs; }
+std::span<const Program> event_programs() { return events::programs; }
 
 }  // namespace races

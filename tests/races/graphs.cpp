@@ -4,6 +4,7 @@
 #include "program.h"
 
 namespace races {
+namespace graphs {
 namespace {
 
 using namespace anyplace;
@@ -219,7 +220,8 @@ constexpr Program programs[] = {
 };
 
 }  // namespace
+}  // namespace graphs
 
-std::span<const Program> graph_programs() { return programs; }
+std::span<const Program> graph_programs() { return graphs::programs; }
 
 }  // namespace races

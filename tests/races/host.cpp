@@ -8,6 +8,7 @@
 #include "program.h"
 
 namespace races {
+namespace host {
 namespace {
 
 using namespace anyplace;
@@ -110,7 +111,8 @@ constexpr Program programs[] = {
 };
 
 }  // namespace
+}  // namespace host
 
-std::span<const Program> host_programs() { return programs; }
+std::span<const Program> host_programs() { return host::programs; }
 
 }  // namespace races

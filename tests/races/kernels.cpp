@@ -6,6 +6,7 @@
 #include "program.h"
 
 namespace races {
+namespace kernels {
 namespace {
 
 using namespace anyplace;
@@ -116,7 +117,8 @@ constexpr Program programs[] = {
 };
 
 }  // namespace
+}  // namespace kernels
 
-std::span<const Program> kernel_programs() { return programs; }
+std::span<const Program> kernel_programs() { return kernels::programs; }
 
 }  // namespace races

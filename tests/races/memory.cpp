@@ -7,6 +7,7 @@
 #include "program.h"
 
 namespace races {
+namespace memory {
 namespace {
 
 using namespace anyplace;
@@ -147,7 +148,8 @@ constexpr Program programs[] = {
 };
 
 }  // namespace
+}  // namespace memory
 
-std::span<const Program> memory_programs() { return programs; }
+std::span<const Program> memory_programs() { return memory::programs; }
 
 }  // namespace races

@@ -9,6 +9,7 @@
 #include "program.h"
 
 namespace races {
+namespace streams {
 namespace {
 
 using namespace anyplace;
@@ -198,7 +199,8 @@ constexpr Program programs[] = {
 };
 
 }  // namespace
+}  // namespace streams
 
-std::span<const Program> stream_programs() { return programs; }
+std::span<const Program> stream_programs() { return streams::programs; }
 
 }  // namespace races
