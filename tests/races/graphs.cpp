@@ -205,16 +205,13 @@ constexpr Program programs[] = {
        if (right) bed.b.wait_stream(bed.a);
        bed.b.copy(bed.pinned, bed.x);
      }},
-    {"A graph is launched after memory that it doesn't keep was freed",
-     {"freed-under-graph", "free@a", "fill@a"},
+    {"A graph is launched after the owner of its pinned memory let go of that",
+     {"freed-under-graph", "free", "copy_to_device@a"},
      [](Bed& bed, bool right) {
-       const std::shared_ptr<Allocator> raw = raw_allocator(bed.device);
-       const std::uint64_t address = raw->allocate(bed.a, bytes);
-       const std::uint32_t one = 1;
-       const GraphExec exec =
-           captured(bed.a, [&] { bed.a.fill(Address(address), &one, sizeof(one), bytes); }).instantiate();
+       HostBuffer host(bed.device, bytes);
+       const GraphExec exec = captured(bed.a, [&] { bed.a.copy(bed.x, host); }).instantiate();
        if (right) exec.launch(bed.a);
-       raw->deallocate(bed.a, address, bytes);
+       host = HostBuffer();
        if (!right) exec.launch(bed.a);
      }},
 };

@@ -25,17 +25,21 @@ constexpr Program programs[] = {
     {"A host function writes what another stream copies",
      {"race", "host write@a", "copy_to_device@b"},
      [](Bed& bed, bool right) {
+       bed.gate.block(bed.a);
        bed.a.launch_host_func([data = bed.pinned.data()] { host_write(data, bytes); });
-       bed.a.synchronize();
-       if (!right) bed.a.launch_host_func([data = bed.pinned.data()] { host_write(data, bytes); });
+       if (right) bed.b.wait_stream(bed.a);
        bed.b.copy(bed.y, bed.pinned);
+       bed.gate.open();
      }},
     {"The host writes what a host function reads",
      {"race", "host read@a", "host write"},
      [](Bed& bed, bool right) {
+       bed.gate.block(bed.a);
        bed.a.launch_host_func([data = bed.pinned.data()] { host_read(data, bytes); });
+       if (right) bed.gate.open();
        if (right) bed.a.synchronize();
        host_write(bed.pinned.data(), bytes);
+       bed.gate.open();
      }},
     {"A host function fills pageable memory that a copy may read before",
      {"race", "host write@a", "copy_to_device@a"},
