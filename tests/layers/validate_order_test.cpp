@@ -147,10 +147,10 @@ TEST_CASE("a kernel's arguments count as they are declared, within the view's ra
 }
 
 TEST_CASE("the host's declared accesses are compared with the copies that use the memory") {
+  std::vector<std::byte> pageable(Validated::bytes);
   Validated v;
   const Buffer x = v.shared();
   const HostBuffer pinned(v.device, Validated::bytes);
-  std::vector<std::byte> pageable(Validated::bytes);
   SECTION("reading what a copy writes") {
     v.a.copy(pinned, x);
     host_read(pinned);
@@ -181,10 +181,10 @@ TEST_CASE("the host's declared accesses are compared with the copies that use th
 }
 
 TEST_CASE("pageable memory may be read at the call, before the stream's earlier work") {
+  std::vector<std::byte> pageable(Validated::bytes);
   Validated v;
   const Buffer x = v.shared(), y = v.shared();
   const HostBuffer pinned(v.device, Validated::bytes);
-  std::vector<std::byte> pageable(Validated::bytes);
   v.a.copy(pinned, x);
   v.a.copy(y, pinned);
   CHECK(kinds() == none);

@@ -15,7 +15,11 @@ namespace test {
 
 /// Two streams of a device under the layer, and memory that both may use.
 struct Validated {
-  explicit Validated(const std::string& settings = "log leaks=off") : device(begin(settings)) {}
+  explicit Validated(const std::string& settings = "log leaks=off") : device(begin(settings)) {
+    anyplace::layer_command("validate", "clear");  // of an earlier section
+  }
+  /// Memory of the host that is declared before this outlives the copies.
+  ~Validated() { device.synchronize(); }
 
   static std::string begin(const std::string& settings) {
     set_env("ANYPLACE_LAYERS", "validate");
