@@ -5,6 +5,8 @@
 #include <anyplace/anyplace.h>
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
+
 #include "extensions.h"
 #include "objects.h"
 
@@ -167,8 +169,13 @@ void bind_arithmetic() {
   bind_unary(type);
   bind_reductions(type);
   bind_conversions(type);
-  // Arrays that are compared element by element can't be keys. NumPy leaves operators to the class that has this None.
-  type.attr("__hash__") = nb::none();
+  type.def(
+      "__hash__",
+      [](const Array&) -> std::int64_t {
+        throw nb::type_error("an Array has no hash, since == compares its elements: use id(array) as a key");
+      },
+      nb::sig("def __hash__(self) -> int"));
+  // NumPy leaves operators to the class that has this None.
   type.attr("__array_ufunc__") = nb::none();
 }
 
