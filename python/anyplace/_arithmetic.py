@@ -54,7 +54,9 @@ def broadcast_shapes(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[i
     padded = (1,) * (len(longer) - len(shorter)) + shorter
     for a, b in zip(longer, padded, strict=True):
         if a != b and 1 not in (a, b):
-            raise ValueError(f"the shapes {first} and {second} can't be broadcast: extents are equal, or one of them is 1")
+            raise ValueError(
+                f"the shapes {first} and {second} can't be broadcast: extents are equal, or one of them is 1"
+            )
         shape.append(b if a == 1 else a)
     return tuple(shape)
 
@@ -106,9 +108,7 @@ def binary(name: str, array: Array, other: object, reflected: bool = False, out:
     if second.array is not None:
         _require(second.array)
         if second.array.device != array.device:
-            raise ValueError(
-                f"the arrays are on {array.device} and {second.array.device}: copy one with to_device()"
-            )
+            raise ValueError(f"the arrays are on {array.device} and {second.array.device}: copy one with to_device()")
     left, right = _Operand(array, None, array.dtype), second
     if reflected:
         left, right = right, left

@@ -23,6 +23,8 @@ _ITEMS = {**CODES, "complex64": "ff", "complex128": "dd"}
 def _stream_of(device: Device | str | None, stream: Stream | None) -> Stream:
     if stream is None:
         return current_stream("auto" if device is None else device)
+    if not isinstance(stream, Stream):
+        stream = Stream(stream)  # another library's, which the array then keeps
     if device is not None and stream.device != (Device(device) if isinstance(device, str) else device):
         raise ValueError(f"device, stream: the stream is of {stream.device}, and the device asked for is {device}")
     return stream
@@ -52,7 +54,7 @@ def full(
     device: Device | str | None = None,
     stream: Stream | None = None,
 ) -> Array:
-    """An array whose elements are `value`. Its type is int64, float64, complex128 or bool, as the value is, unless given."""
+    """An array whose elements are `value`. Without `dtype` it has int64, float64, complex128 or bool, as the value."""
     dtype = dtype or _type_of(value)
     element = _pack(dtype, [value])
     array = empty(shape, dtype, device=device, stream=stream)
@@ -88,7 +90,9 @@ def asarray(
     if source.device == where.device and (dtype is None or dtype == source.dtype) and not copy:
         return source
     if copy is False:
-        raise ValueError(f"copy: {source.dtype} on {source.device or 'the host'} becomes another type or place by a copy")
+        raise ValueError(
+            f"copy: {source.dtype} on {source.device or 'the host'} becomes another type or place by a copy"
+        )
     if source.device is None:
         made = Array(where, source.shape, source.dtype)
         where.copy(made, source)
@@ -295,5 +299,7 @@ def list_of(array: Array) -> Any:
 def truth_of(array: Array) -> bool:
     """bool(array)."""
     if array.size != 1:
-        raise ValueError(f"an array of {array.size} elements is neither true nor false; compare one, or use max() or min()")
+        raise ValueError(
+            f"an array of {array.size} elements is neither true nor false; compare one, or use max() or min()"
+        )
     return bool(item_of(array))

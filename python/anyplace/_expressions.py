@@ -85,7 +85,11 @@ def reduction(name: str, dtype: str) -> Reduction:
     if name in ("min", "max"):
         better = "<" if name == "min" else ">"
         # A NaN is unlike itself; once it is there, nothing is better.
-        step = f"(so_far != so_far || so_far {better} x) ? so_far : x" if kind == "f" else f"so_far {better} x ? so_far : x"
+        step = (
+            f"(so_far != so_far || so_far {better} x) ? so_far : x"
+            if kind == "f"
+            else f"so_far {better} x ? so_far : x"
+        )
         return Reduction("first", step, "float32" if dtype == "float16" else dtype, dtype)
     if name == "mean":
         wide = "float32" if dtype in ("float16", "float32") else "float64"
@@ -101,8 +105,8 @@ def needs_functions(expression: str) -> bool:
     return any(f"{name}(" in expression for name in (*_OWN.values(), "compare"))
 
 
-# Division and remainder as Python and NumPy have them: the remainder has the divisor's sign, and what integers divide by
-# 0 is 0.
+# Division and remainder as Python and NumPy have them: the remainder has the divisor's sign, and integers that are
+# divided by 0 give 0.
 FUNCTIONS = """
 template <class T>
 __device__ T whole_quotient(T a, T b) {

@@ -13,7 +13,7 @@ from typing import Any
 
 from . import _expressions as expressions
 from ._core import Array, Device, Kernel, Module, Stream
-from ._errors import UnsupportedError
+from ._errors import ClosedError, UnsupportedError
 from ._types import ARGUMENTS, CODES, KINDS, TYPES
 
 _BLOCK = 256
@@ -21,8 +21,8 @@ _MOST_BLOCKS = 1 << 16
 _MOST_DIMENSIONS = 8
 _CHUNK = 64
 
-# The sources are few: an expression, the types and the number of dimensions. They are compiled once for each device, and
-# the library's own cache keeps them from one process to the next.
+# A source is an expression, its types and the number of dimensions, so there are few. The library's own cache keeps
+# what is compiled from one process to the next.
 _compiled: dict[tuple[Device, str], Kernel] = {}
 
 
@@ -149,7 +149,7 @@ def _argument_type(dtype: str) -> str:
 def elementwise(
     stream: Stream, out: Array, expression: str, operands: Sequence[Any], types: Sequence[str], compute: str
 ) -> None:
-    """out[i] = expression of x0, x1, ..., which are the operands' elements as `types`. A number is (number, its type)."""
+    """out[i] = expression of x0, x1, ..., the operands' elements as `types`. A number is (number, its type)."""
     device = stream.device
     arrays = [each for each in operands if isinstance(each, Array)]
     _require_types(device, [out.dtype, compute, *types])
@@ -175,19 +175,30 @@ def elementwise(
         for array in [out, *arrays]:
             arguments += _strides_to(array, out.shape)
     argtypes += ["i64"] * (len(arguments) - len(argtypes))
-    kernel = _kernel(device, _source(out, expression, operands, types, rank), argtypes)
-    _launch(stream, kernel, out.size, arguments, [out, *arrays])
+    _run(stream, _source(out, expression, operands, types, rank), argtypes, out.size, arguments, [out, *arrays])
 
 
-def _launch(stream: Stream, kernel: Kernel, count: int, arguments: Sequence[Any], arrays: Sequence[Array]) -> None:
+def _run(
+    stream: Stream,
+    source: str,
+    argtypes: list[str],
+    count: int,
+    arguments: Sequence[Any],
+    arrays: Sequence[Array],
+) -> None:
+    device = stream.device
     blocks = min(-(-count // _BLOCK), _MOST_BLOCKS)
     with ordered(stream, arrays):
-        stream.launch(kernel, blocks, min(count, _BLOCK), *arguments)
+        try:
+            stream.launch(_kernel(device, source, argtypes), blocks, min(count, _BLOCK), *arguments)
+        except ClosedError:
+            _compiled.pop((device, source), None)  # the device may have been reset since
+            stream.launch(_kernel(device, source, argtypes), blocks, min(count, _BLOCK), *arguments)
 
 
 _REDUCE = """
-extern "C" __global__ void run({accumulate}* out, const {element}* in, long long outer, long long count, long long inner,
-                               long long chunks, long long chunk) {{
+extern "C" __global__ void run({accumulate}* out, const {element}* in, long long outer, long long count,
+                               long long inner, long long chunks, long long chunk) {{
   const long long all = outer * chunks * inner, step = (long long)gridDim.x * blockDim.x;
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < all; i += step) {{
     const long long column = i % inner, part = i / inner % chunks, row = i / inner / chunks;
@@ -205,8 +216,11 @@ extern "C" __global__ void run({accumulate}* out, const {element}* in, long long
 
 
 def reduction(stream: Stream, array: Array, extents: tuple[int, int, int], operation: expressions.Reduction) -> Array:
-    """Reduces the middle of the three extents, which the array's elements are seen in. Each pass reduces chunks, so that
-    sums are made of sums of the same length, whose rounding errors grow slowly, and are the same everywhere."""
+    """Reduces the middle of the three extents in which the array's elements are seen.
+
+    Each pass reduces chunks. So sums are made of sums of the same length, whose rounding errors grow slowly, and the
+    order of additions is the same on every device.
+    """
     outer, count, inner = extents
     device = stream.device
     _require_types(device, [array.dtype, operation.accumulate])
@@ -227,8 +241,8 @@ def reduction(stream: Stream, array: Array, extents: tuple[int, int, int], opera
         text = _REDUCE.format(
             accumulate=accumulate, element=TYPES[source.dtype], start=start, first=first, step_=operation.step
         )
-        kernel = _kernel(device, text, ["pointer", "pointer", *["i64"] * 5])
-        _launch(stream, kernel, out.size, [out, source, outer, count, inner, chunks, _CHUNK], [source])
+        arguments = [out, source, outer, count, inner, chunks, _CHUNK]
+        _run(stream, text, ["pointer", "pointer", *["i64"] * 5], out.size, arguments, [source])
         if chunks == 1:
             return made
         source, count = out, chunks

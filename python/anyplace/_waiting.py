@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`await event` and `await stream`: one thread watches all events that any loop waits for.
 
-The thread sleeps in the driver on the event that was awaited first, in slices in which it looks at the others, and wakes
-the loops by call_soon_threadsafe. A wait that is cancelled, or whose loop was closed, is dropped at the next look; the
-work goes on. The thread is there while something is awaited, and ends with the interpreter.
+The thread sleeps in the driver on the event that was awaited first, in slices, after which it looks at the others, and
+wakes the loops by call_soon_threadsafe. A wait that is cancelled, or whose loop was closed, is dropped at the next look;
+the work goes on. The thread is there from the first wait on, and ends with the interpreter.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Waiting:
         self.future = future
 
     def is_over(self, slice_: float) -> bool:
-        """Waits for the event for a while. True if nobody needs to wait for it any more; the loop is told if it is open."""
+        """Waits for the event for a while. True if nobody has to wait for it any more; an open loop is told."""
         if self.future.cancelled() or self.loop.is_closed():
             return True
         try:

@@ -3,8 +3,8 @@
 
 A Buffer, an Event that was made with interprocess=True, a Device and an Array can be pickled, so multiprocessing passes
 them to processes that are spawned or come from a forkserver; a forked one can't use the library. A pickle isn't a copy:
-it opens the memory itself, once or several times, as long as the object that it was made of lives. So keep that until
-the other process says that it has opened it. Work that is pending isn't waited for: pass an Event along, or synchronize.
+it opens the memory itself, as long as the object that it was made of lives. So keep that until the other process says
+that it has opened it. Work that is pending isn't waited for: pass an Event along, or synchronize.
 """
 
 from __future__ import annotations

@@ -24,8 +24,7 @@ template <const char* Name>
 void def_binary(Type& type, const char* plain, const char* plain_sig, const char* reflected, const char* reflected_sig,
                 const char* in_place, const char* in_place_sig) {
   type.def(
-      plain,
-      [](nb::handle self, nb::handle other) { return call_package(arithmetic, "binary", Name, self, other); },
+      plain, [](nb::handle self, nb::handle other) { return call_package(arithmetic, "binary", Name, self, other); },
       "other"_a, nb::is_operator(), nb::sig(plain_sig));
   if (reflected != nullptr) {
     type.def(
@@ -50,11 +49,11 @@ void def_binary(Type& type, const char* plain, const char* plain_sig, const char
                      "__r" #name "__", "def __r" #name "__(self, other: " types ", /) -> Array", "__i" #name "__", \
                      "def __i" #name "__(self, other: Array | " types ", /) -> Array");                            \
   }
-#define ANYPLACE_COMPARISON(name, key)                                                                             \
-  {                                                                                                                \
-    static constexpr char text[] = key;                                                                            \
+#define ANYPLACE_COMPARISON(name, key)                                                                              \
+  {                                                                                                                 \
+    static constexpr char text[] = key;                                                                             \
     def_binary<text>(type, "__" #name "__", "def __" #name "__(self, other: object, /) -> Array", nullptr, nullptr, \
-                     nullptr, nullptr);                                                                            \
+                     nullptr, nullptr);                                                                             \
   }
 
 void bind_operators(Type& type) {
@@ -75,13 +74,11 @@ void bind_operators(Type& type) {
   type.def(
       "__eq__",
       [](nb::handle self, nb::handle other) { return call_package(arithmetic, "binary", "equal", self, other); },
-      "other"_a, nb::is_operator(),
-      nb::sig("def __eq__(self, other: object, /) -> typing.Any"));
+      "other"_a, nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> typing.Any"));
   type.def(
       "__ne__",
       [](nb::handle self, nb::handle other) { return call_package(arithmetic, "binary", "not_equal", self, other); },
-      "other"_a, nb::is_operator(),
-      nb::sig("def __ne__(self, other: object, /) -> typing.Any"));
+      "other"_a, nb::is_operator(), nb::sig("def __ne__(self, other: object, /) -> typing.Any"));
 }
 
 void bind_unary(Type& type) {
@@ -112,11 +109,11 @@ void def_reduction(Type& type, const char* signature, const char* text) {
       "axis"_a = nb::none(), nb::kw_only(), "keepdims"_a = false, nb::sig(signature), text);
 }
 
-#define ANYPLACE_REDUCTION(name, text)                                                                       \
-  {                                                                                                          \
-    static constexpr char key[] = #name;                                                                     \
+#define ANYPLACE_REDUCTION(name, text)                                                                           \
+  {                                                                                                              \
+    static constexpr char key[] = #name;                                                                         \
     def_reduction<key>(type, "def " #name "(self, axis: int | None = None, *, keepdims: bool = False) -> Array", \
-                       text);                                                                                \
+                       text);                                                                                    \
   }
 
 void bind_reductions(Type& type) {
@@ -141,9 +138,8 @@ void bind_conversions(Type& type) {
           "tolist", [](nb::handle self) { return call_package(creation, "list_of", self); },
           nb::sig("def tolist(self) -> typing.Any"), "Waits, and returns the elements as lists of lists.")
       .def(
-          "astype",
-          [](nb::handle self, nb::handle dtype) { return call_package(arithmetic, "astype", self, dtype); }, "dtype"_a,
-          nb::sig("def astype(self, dtype: str) -> Array"), "A copy with elements of another type.")
+          "astype", [](nb::handle self, nb::handle dtype) { return call_package(arithmetic, "astype", self, dtype); },
+          "dtype"_a, nb::sig("def astype(self, dtype: str) -> Array"), "A copy with elements of another type.")
       .def(
           "__setitem__",
           [](nb::handle self, nb::handle key, nb::handle value) {

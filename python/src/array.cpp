@@ -57,8 +57,10 @@ struct DlpackRequest {
 /// A contiguous array of ordinary memory of the host, for as many elements. It has no stream: it is ready when it is
 /// given away.
 Array host_memory_like(const Array& array) {
-  const auto memory = std::make_shared<std::vector<std::max_align_t>>(array.size_bytes() / sizeof(std::max_align_t) + 1);
-  return Array::share(ArrayView::on_host({memory->data(), array.size_bytes()}, array.dtype(), array.shape()), {}, memory);
+  const auto memory =
+      std::make_shared<std::vector<std::max_align_t>>(array.size_bytes() / sizeof(std::max_align_t) + 1);
+  return Array::share(ArrayView::on_host({memory->data(), array.size_bytes()}, array.dtype(), array.shape()), {},
+                      memory);
 }
 
 /// A copy in memory of the host, which is ready.
@@ -250,10 +252,11 @@ void bind_dlpack(nb::class_<Array>& type) {
 
 void bind_arrays(nb::module_& module) {
   auto type =
-      nb::class_<Array>(module, "Array",
-                        "Memory of a device as elements of a type in several dimensions. Slices and reshapes share it. "
-                        "Operators and reductions work on its stream; from_dlpack and __dlpack__ exchange it with other "
-                        "libraries. It keeps the stream that it was made on.")
+      nb::class_<Array>(
+          module, "Array",
+          "Memory of a device as elements of a type in several dimensions. Slices and reshapes share it. "
+          "Operators and reductions work on its stream; from_dlpack and __dlpack__ exchange it with other "
+          "libraries. It keeps the stream that it was made on.")
           .def(
               "__init__",
               [](Array* self, const StreamObject& stream, const nb::object& shape, const std::string& dtype) {
@@ -262,7 +265,7 @@ void bind_arrays(nb::module_& module) {
                 const nb::gil_scoped_release release;
                 new (self) Array(stream.view, type_of, extents);
               },
-              nb::keep_alive<1, 2>(), "stream"_a, "shape"_a, "dtype"_a = "float32",
+              nb::keep_alive<1, 2>(), nb::arg("stream").noconvert(), "shape"_a, "dtype"_a = "float32",
               nb::sig("def __init__(self, stream: Stream, shape: int | collections.abc.Sequence[int], "
                       "dtype: str = 'float32') -> None"),
               "Allocates on `stream`; the elements aren't cleared.")
@@ -291,15 +294,18 @@ void bind_arrays(nb::module_& module) {
                  if (array.ndim() == 0) throw nb::type_error("an array without dimensions has no length");
                  return array.shape()[0];
                })
-          .def("__getitem__", &indexed, nb::keep_alive<0, 1>(), "key"_a, "The part of an index, a slice, or a tuple of them; without a copy.")
+          .def("__getitem__", &indexed, nb::keep_alive<0, 1>(), "key"_a,
+               "The part of an index, a slice, or a tuple of them; without a copy.")
           .def(
               "reshape",
               [](const Array& array, const nb::object& shape) { return array.reshape(extents_of(shape, "shape")); },
-              nb::keep_alive<0, 1>(), "shape"_a, nb::sig("def reshape(self, shape: int | collections.abc.Sequence[int]) -> Array"))
+              nb::keep_alive<0, 1>(), "shape"_a,
+              nb::sig("def reshape(self, shape: int | collections.abc.Sequence[int]) -> Array"))
           .def(
               "permute",
               [](const Array& array, const nb::object& order) { return array.permute(extents_of(order, "order")); },
-              nb::keep_alive<0, 1>(), "order"_a, nb::sig("def permute(self, order: collections.abc.Sequence[int]) -> Array"))
+              nb::keep_alive<0, 1>(), "order"_a,
+              nb::sig("def permute(self, order: collections.abc.Sequence[int]) -> Array"))
           .def(
               "record_stream", [](const Array& array, const StreamObject& stream) { array.record_stream(stream.view); },
               "stream"_a)
@@ -308,7 +314,8 @@ void bind_arrays(nb::module_& module) {
                 .format(array.shape().to_string(), numpy_name(array.dtype()), array.place().to_string());
           });
   bind_dlpack(type);
-  module.def("from_dlpack", &from_dlpack, nb::keep_alive<0, 3>(), "x"_a, nb::kw_only(), "device"_a = nb::none(), "stream"_a = nb::none(),
+  module.def("from_dlpack", &from_dlpack, nb::keep_alive<0, 3>(), "x"_a, nb::kw_only(), "device"_a = nb::none(),
+             nb::arg("stream").noconvert() = nb::none(),
              "Another library's array, without a copy. Its producer makes `stream`, or the current one, wait for it.");
 }
 

@@ -26,6 +26,7 @@ void bind_extensions(nb::module_& module) {
   bind_protocols(module);
   bind_arithmetic();
   bind_awaiting();
+  bind_foreign_streams();
   bind_sharing(module);
   bind_comm(module);
   bind_communicators(module);

@@ -60,8 +60,8 @@ void require_like(const Array& destination, const Array& source, std::uint64_t c
 std::uint64_t part_of(std::uint64_t count, int size, const char* name) {
   const auto ranks = static_cast<std::uint64_t>(size);
   if (count % ranks != 0) {
-    refuse(std::string(name) + ": " + std::to_string(count) + " elements can't be divided by " +
-           std::to_string(size) + " ranks");
+    refuse(std::string(name) + ": " + std::to_string(count) + " elements can't be divided by " + std::to_string(size) +
+           " ranks");
   }
   return count / ranks;
 }
@@ -99,8 +99,8 @@ void all_gather(const Communicator& self, const StreamObject& stream, const Arra
   self.all_gather(stream.view, destination.address(), source.address(), count, source.dtype());
 }
 
-void reduce_scatter(const Communicator& self, const StreamObject& stream, const Array& destination,
-                    const Array& source, const std::string& op) {
+void reduce_scatter(const Communicator& self, const StreamObject& stream, const Array& destination, const Array& source,
+                    const std::string& op) {
   const Reduction reduction = reduction_of(op);
   const std::uint64_t count = part_of(used(source, stream, "source"), self.size(), "source");
   used(destination, stream, "destination");
@@ -205,7 +205,11 @@ void bind_group(nb::module_& module, Type& type) {
            })
       .def("__exit__", &leave, nb::sig("def __exit__(self, *exception: object) -> None"));
   type.def(
-      "group", [](const Communicator& self) { return GroupObject{&self, nullptr}; }, nb::keep_alive<0, 1>(),
+      "group",
+      [](const Communicator& self) {
+        return GroupObject{&self, nullptr};
+      },
+      nb::keep_alive<0, 1>(),
       "with communicator.group(): the operations in it begin together at its end. An exception drops them.");
 }
 

@@ -82,16 +82,6 @@ Array pinned_array(const StreamObject& stream, const std::vector<std::int64_t>& 
   return Array::on_host(stream.view, type, Extents(shape));
 }
 
-/// A view with other extents and strides of the same memory, as broadcasting needs.
-Array with_strides(const Array& array, const std::vector<std::int64_t>& shape,
-                   const std::vector<std::int64_t>& strides) {
-  const ArrayPlace place = array.place();
-  if (array.view().size() == 0) throw nb::value_error("array: it has no elements");
-  const ArrayView view = ArrayView::at(place, array.address(), array.dtype(), Extents(shape), Extents(strides));
-  const auto owner = std::make_shared<const Array>(array);
-  return Array::share(view, array.stream(), owner);
-}
-
 /// An array of a device whose memory `owner` keeps: what __cuda_array_interface__ describes.
 Array array_at(const StreamObject& stream, const Whole& address, const std::string& dtype,
                const std::vector<std::int64_t>& shape, const std::optional<std::vector<std::int64_t>>& strides,
@@ -136,9 +126,9 @@ void bind_protocols(nb::module_& module) {
           "device. Doesn't wait.");
   module.def("fill_array", &fill_array, "stream"_a, "array"_a, "element"_a,
              nb::sig("def fill_array(stream: Stream, array: Array, element: typing_extensions.Buffer) -> None"));
-  module.def("pinned_array", &pinned_array, "stream"_a, "shape"_a, "dtype"_a);
-  module.def("with_strides", &with_strides, "array"_a, "shape"_a, "strides"_a);
-  module.def("array_at", &array_at, "stream"_a, "address"_a, "dtype"_a, "shape"_a, "strides"_a, "owner"_a,
+  module.def("pinned_array", &pinned_array, nb::keep_alive<0, 1>(), "stream"_a, "shape"_a, "dtype"_a);
+  module.def("array_at", &array_at, nb::keep_alive<0, 1>(), "stream"_a, "address"_a, "dtype"_a, "shape"_a, "strides"_a,
+             "owner"_a,
              nb::sig("def array_at(stream: Stream, address: typing.SupportsIndex, dtype: str, "
                      "shape: collections.abc.Sequence[int], strides: collections.abc.Sequence[int] | None, "
                      "owner: object) -> Array"));

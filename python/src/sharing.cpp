@@ -119,7 +119,8 @@ void bind_sharing(nb::module_& module) {
              "Opens another process's memory; it is freed in the order of `stream`.");
   module.def("import_event", &import_event, "device"_a, "handle"_a,
              nb::sig("def import_event(device: Device | str, handle: typing_extensions.Buffer) -> Event"));
-  module.def("import_array", &import_array, "stream"_a, "handle"_a, "dtype"_a, "shape"_a, "strides"_a, "offset"_a,
+  module.def("import_array", &import_array, nb::keep_alive<0, 1>(), "stream"_a, "handle"_a, "dtype"_a, "shape"_a,
+             "strides"_a, "offset"_a,
              nb::sig("def import_array(stream: Stream, handle: typing_extensions.Buffer, dtype: str, "
                      "shape: collections.abc.Sequence[int], strides: collections.abc.Sequence[int], "
                      "offset: int) -> Array"));

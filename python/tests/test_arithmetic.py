@@ -97,7 +97,9 @@ def test_an_array_is_a_number_where_it_has_one_element(stream):
         hash(two)
 
 
-@pytest.mark.parametrize("name", ["add", "sub", "mul", "truediv", "floordiv", "mod", "lt", "le", "gt", "ge", "eq", "ne"])
+@pytest.mark.parametrize(
+    "name", ["add", "sub", "mul", "truediv", "floordiv", "mod", "lt", "le", "gt", "ge", "eq", "ne"]
+)
 def test_operators_give_what_numpys_give(computing, name):
     numpy = pytest.importorskip("numpy")
     function = getattr(operator, name)
@@ -110,7 +112,11 @@ def test_operators_give_what_numpys_give(computing, name):
             expected = function(a, b)
         got = function(anyplace.asarray(a, stream=computing), anyplace.asarray(b, stream=computing))
         assert got.dtype == expected.dtype.name, (first, second)
-        assert numpy.array_equal(got.numpy(), expected, equal_nan=expected.dtype.kind == "f"), (first, second, got.numpy())
+        assert numpy.array_equal(got.numpy(), expected, equal_nan=expected.dtype.kind == "f"), (
+            first,
+            second,
+            got.numpy(),
+        )
 
 
 def test_two_types_become_what_numpys_become():
@@ -126,7 +132,9 @@ def test_numbers_of_python_take_the_arrays_type(computing):
     assert (whole > 1).tolist() == [False, True, True] and (whole == 2).dtype == "bool"
     assert (anyplace.zeros(1, stream=computing) + 1.5).dtype == "float32"
     assert (anyplace.full(1, True, stream=computing) + 1).dtype == "int64"
-    assert (7 // whole).tolist() == [7, 3, 2] and (-7 % whole).tolist() == [0, 1, 2] and (whole**2).tolist() == [1, 4, 9]
+    assert (
+        (7 // whole).tolist() == [7, 3, 2] and (-7 % whole).tolist() == [0, 1, 2] and (whole**2).tolist() == [1, 4, 9]
+    )
     assert (whole < 1000).tolist() == [True] * 3 and (whole == -129).tolist() == [False] * 3
     assert (whole > -1000).tolist() == [True] * 3 and (1000 <= whole).tolist() == [False] * 3
     with pytest.raises(OverflowError):
@@ -139,8 +147,16 @@ def test_numbers_of_python_take_the_arrays_type(computing):
 
 def test_unary_operators_and_bits(computing):
     whole = anyplace.asarray([-128, 0, 5], "int8", stream=computing)
-    assert (-whole).tolist() == [-128, 0, -5] and abs(whole).tolist() == [-128, 0, 5] and (~whole).tolist() == [127, -1, -6]
-    assert (+whole).tolist() == whole.tolist() and (whole & 4).tolist() == [0, 0, 4] and (whole | 1).tolist() == [-127, 1, 5]
+    assert (
+        (-whole).tolist() == [-128, 0, -5]
+        and abs(whole).tolist() == [-128, 0, 5]
+        and (~whole).tolist() == [127, -1, -6]
+    )
+    assert (
+        (+whole).tolist() == whole.tolist()
+        and (whole & 4).tolist() == [0, 0, 4]
+        and (whole | 1).tolist() == [-127, 1, 5]
+    )
     truth = whole > 0
     assert (~truth).tolist() == [True, True, False] and (truth ^ True).tolist() == [True, True, False]
     assert abs(anyplace.asarray([-1.5, 2.0], stream=computing)).tolist() == [1.5, 2.0]
@@ -238,3 +254,13 @@ def test_what_isnt_there_says_so(computing):
     if len(devices) > 1:
         with pytest.raises(ValueError, match="to_device"):
             anyplace.zeros(2, device=devices[0]) + anyplace.zeros(2, device=devices[1])
+
+
+def test_kernels_are_compiled_again_after_a_reset(computing, run, place):
+    if not computing.device.has("device_reset"):
+        pytest.skip("the device can't be reset")
+    program = run(
+        f"import anyplace\nfor _ in range(2):\n    a = anyplace.zeros(2, device='{place}') + 1\n    print(a.tolist())\n"
+        "    device = a.device\n    device.reset()\n"
+    )
+    assert program.stdout == "[1.0, 1.0]\n" * 2, program.stderr

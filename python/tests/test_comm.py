@@ -121,7 +121,7 @@ with ranks.group():
 ranks.broadcast(stream, mine, 1)
 ranks.barrier(stream)
 stream.synchronize()
-assert total.tolist() == [3, 3] and every.tolist() == [1, 1, 2, 2] and part.tolist() == [3], (total.tolist(), every.tolist())
+assert total.tolist() == [3, 3] and every.tolist() == [1, 1, 2, 2] and part.tolist() == [3]
 assert swapped.tolist() == [1, 2] and (root is None or root.tolist() == [2, 2]) and mine.tolist() == [2, 2]
 assert peer.tolist() == [2 - rank] * 2
 own = ranks.split(rank, 0)
