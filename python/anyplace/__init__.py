@@ -17,11 +17,13 @@
 Importing loads no driver: a backend is loaded when its name is first used.
 """
 
-from . import annotate, memory, monitor, random
+from . import annotate, comm, ipc, layers, memory, monitor, random
 from ._command import cmake_prefix, doctor
 from ._core import (
     Array,
+    Bootstrap,
     Buffer,
+    Communicator,
     Device,
     Event,
     Graph,
@@ -42,6 +44,7 @@ from ._core import (
     set_current_stream,
 )
 from ._core import version as __version__
+from ._creation import asarray, empty, full, pinned_empty, zeros
 from ._errors import (
     ClosedError,
     CompileError,
@@ -56,8 +59,10 @@ from ._errors import (
 
 __all__ = [
     "Array",
+    "Bootstrap",
     "Buffer",
     "ClosedError",
+    "Communicator",
     "CompileError",
     "Device",
     "DeviceLostError",
@@ -77,18 +82,26 @@ __all__ = [
     "UnsupportedError",
     "__version__",
     "annotate",
+    "asarray",
     "backends",
     "cmake_prefix",
+    "comm",
     "current_device",
     "current_stream",
     "devices",
     "doctor",
+    "empty",
     "from_dlpack",
+    "full",
+    "ipc",
+    "layers",
     "memory",
     "monitor",
+    "pinned_empty",
     "plugins",
     "random",
     "register_plugin",
     "set_current_device",
     "set_current_stream",
+    "zeros",
 ]

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "arguments.h"
+#include "live.h"
 
 namespace anyplace::python {
 
@@ -21,7 +22,7 @@ struct StreamObject {
 };
 
 struct EventObject {
-  Event event;
+  Counted<Event> event;
 };
 
 struct BufferObject {
