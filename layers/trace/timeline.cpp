@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "operations.h"
@@ -213,8 +214,14 @@ void Timeline::add_host_function(BackendObjects& objects, const Record& record) 
     objects.early_host_functions.emplace(record.submission, record);
     return;
   }
+  StreamObject& stream = *submitted->second;
+  {
+    // What the stream did before it is added first, because a lane's slices are added in the order of their times.
+    const std::lock_guard calls(record.backend->calls());
+    poll(*record.backend, objects, stream);
+  }
   const Pending what{nullptr, {}, 0, record.submission, "host function", "host_function", 0};
-  add_execution(*record.backend, *submitted->second, what, record.begin_ns, record.end_ns);
+  add_execution(*record.backend, stream, what, record.begin_ns, record.end_ns);
   objects.host_functions.erase(submitted);
 }
 
