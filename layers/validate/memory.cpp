@@ -139,8 +139,8 @@ void Engine::register_host(Device& device, const Range& range, std::uint32_t ope
   made.range = range;
   made.device = &device;
   made.made = operation;
-  made.name = std::string(kind_name(0)) + " " + std::to_string(++names_[0]) + " of " +
-              std::to_string(range.bytes()) + " bytes";
+  made.name =
+      std::string(kind_name(0)) + " " + std::to_string(++names_[0]) + " of " + std::to_string(range.bytes()) + " bytes";
   erase_overlapping(allocations(0), range);
   allocations(0).emplace(range.begin, std::move(made));
 }
