@@ -16,10 +16,10 @@
 namespace anyplace::detail {
 
 std::span<const Subsystem* const> subsystems() noexcept {
-  static constexpr const Subsystem* all[] = {&runtime_subsystem, &plugins_subsystem, &annotate_subsystem, &handles_subsystem,
-                                             &streams_subsystem, &memory_subsystem,  &kernels_subsystem,
-                                             &random_subsystem,  &comm_subsystem,    &graphs_subsystem,
-                                             &devices_subsystem, &compile_subsystem};
+  static constexpr const Subsystem* all[] = {&runtime_subsystem, &plugins_subsystem, &annotate_subsystem,
+                                             &handles_subsystem, &streams_subsystem, &memory_subsystem,
+                                             &kernels_subsystem, &random_subsystem,  &comm_subsystem,
+                                             &graphs_subsystem,  &devices_subsystem, &compile_subsystem};
   return all;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads what the layer `trace` wrote: packets of Perfetto's format, in which it finds calls, executions, what the program
-// annotated, and counters of memory.
+// Reads what the layer `trace` wrote: packets of Perfetto's format, in which it finds calls, executions, what the
+// program annotated, and counters of memory.
 #pragma once
 
 #include <cstdint>
@@ -50,10 +50,11 @@ struct TraceCounter {
 };
 
 struct RunTrace {
-  std::vector<TraceSlice> slices;  ///< by their beginnings; those without an end are left out, but for ranges, which end with the trace
-  std::vector<TraceSlice> marks;   ///< by their times; without a length
+  std::vector<TraceSlice>
+      slices;  ///< by their beginnings; those without an end are left out, but for ranges, which end with the trace
+  std::vector<TraceSlice> marks;  ///< by their times; without a length
   std::vector<TraceCounter> counters;
-  bool is_cut = false;             ///< the last packet isn't whole: the process died, or the disk was full
+  bool is_cut = false;  ///< the last packet isn't whole: the process died, or the disk was full
 };
 
 /// Reads the bytes of a file. Throws std::runtime_error, which says what is wrong, if they are no trace.

@@ -54,8 +54,9 @@ RunTrace read(const std::string& file) {
   try {
     RunTrace trace = read_run_trace(InputFile(file).take_rest());
     if (trace.slices.empty()) {
-      throw std::runtime_error("it has no slice: the run made no call to a backend while it was traced; see "
-                               "docs/layers.md");
+      throw std::runtime_error(
+          "it has no slice: the run made no call to a backend while it was traced; see "
+          "docs/layers.md");
     }
     return trace;
   } catch (const std::runtime_error& error) {
@@ -110,10 +111,9 @@ Answer TimelineCommand::run() const {
     if (const std::string why = write(output, page); !why.empty()) {
       return {"", note("can't write " + printable(output) + ": " + why), exit_failed};
     }
-    return {printable(output) + ": " + std::to_string(trace.slices.size()) + " slices, " + bytes_text(page.size()) +
-                "\n",
-            trace.is_cut ? note("the trace is cut in the middle of a packet; the page has what was before") : "",
-            exit_ok};
+    return {
+        printable(output) + ": " + std::to_string(trace.slices.size()) + " slices, " + bytes_text(page.size()) + "\n",
+        trace.is_cut ? note("the trace is cut in the middle of a packet; the page has what was before") : "", exit_ok};
   } catch (const std::runtime_error& error) {
     return {"", note(error.what()), exit_usage};
   }

@@ -157,8 +157,8 @@ class TimelineData {
 
   /// Slices come by their beginnings, so one that lies in another has a row below that.
   static Row& row_for(Lane& lane, const TraceSlice& slice) {
-    auto row = std::find_if(lane.rows.begin(), lane.rows.end(),
-                            [&](const Row& one) { return one.end_ns <= slice.begin_ns; });
+    auto row =
+        std::find_if(lane.rows.begin(), lane.rows.end(), [&](const Row& one) { return one.end_ns <= slice.begin_ns; });
     if (row == lane.rows.end()) row = lane.rows.emplace(lane.rows.end());
     return *row;
   }

@@ -9,9 +9,9 @@
 //                "lanes": [{"name", "kind", "rows": [ROW, ...], "marks": {"t", "n", "i"}}]}]}
 //
 // ROW has "b" (the beginning, since that of the slice before), "d" (length), "n" (name), "k" (kind), "o" (the operation
-// that it submitted or is), "w" (what it waited for), "y" (bytes), "i" (note), "c" (colour), and "h" (1: the host waited
-// here, 2: implicitly). Times are nanoseconds since the trace's beginning. Operations are numbered from 1 on, and
-// names, kinds, notes and colours from 0 on; note and colour 0 are none.
+// that it submitted or is), "w" (what it waited for), "y" (bytes), "i" (note), "c" (colour), and "h" (1: the host
+// waited here, 2: implicitly). Times are nanoseconds since the trace's beginning. Operations are numbered from 1 on,
+// and names, kinds, notes and colours from 0 on; note and colour 0 are none.
 #pragma once
 
 #include <string>

@@ -178,7 +178,8 @@ bool TraceSummaryCommand::chosen() const { return command_->parsed(); }
 Answer TraceSummaryCommand::run() const {
   try {
     const Summed mine = summed(file_);
-    if (other_.empty()) return {json_ ? dump(figures_json(mine.figures, mine.is_cut)) : summary_text(mine), "", exit_ok};
+    if (other_.empty())
+      return {json_ ? dump(figures_json(mine.figures, mine.is_cut)) : summary_text(mine), "", exit_ok};
     const Summed other = summed(other_);
     const Json now = figures_json(mine.figures, mine.is_cut), then = figures_json(other.figures, other.is_cut);
     if (json_) return {dump(Json{{"this", now}, {"other", then}, {"difference", difference(now, then)}}), "", exit_ok};

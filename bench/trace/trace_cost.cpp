@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an operation takes of the thread that submits it. ANYPLACE_LAYERS and the variables of the layer `trace` say what is
-// between the library and the backend; `table` runs this with each, since layers are fixed for the life of a process.
+// What an operation takes of the thread that submits it. ANYPLACE_LAYERS and the variables of the layer `trace` say
+// what is between the library and the backend; `table` runs this with each, since layers are fixed for the life of a
+// process.
 //
 //   trace_cost [--place=cpu_sim:0] [--benchmark_...]
 //
@@ -66,9 +67,10 @@ void time_batches(benchmark::State& state, const std::string& place, Operation o
 template <class Operation>
 void add(const std::string& name, const std::string& place, Operation operation) {
   for (const int threads : {1, 2}) {
-    benchmark::RegisterBenchmark(name.c_str(), [place, operation](benchmark::State& state) {
-      time_batches(state, place, operation);
-    })->UseManualTime()->Threads(threads);
+    benchmark::RegisterBenchmark(name.c_str(),
+                                 [place, operation](benchmark::State& state) { time_batches(state, place, operation); })
+        ->UseManualTime()
+        ->Threads(threads);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers that hear annotations (anyplace_layer_table::annotation). They come when they are first put over a backend, and
-// stay until the process ends.
+// Layers that hear annotations (anyplace_layer_table::annotation). They come when they are first put over a backend,
+// and stay until the process ends.
 #pragma once
 
 #include <cstdint>

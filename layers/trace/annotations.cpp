@@ -117,7 +117,8 @@ void Timeline::pop_range(const Record& record, std::uint64_t thread) {
 }
 
 void Timeline::start_range(const Record& record, Slice slice) {
-  auto free = std::find_if(range_lanes_.begin(), range_lanes_.end(), [](const RangeLane& one) { return one.range == 0; });
+  auto free =
+      std::find_if(range_lanes_.begin(), range_lanes_.end(), [](const RangeLane& one) { return one.range == 0; });
   if (free == range_lanes_.end()) {
     if (ranges_track_ == 0) ranges_track_ = packets_.add_track(process_track_, "ranges");
     const std::string name = "ranges, lane " + std::to_string(range_lanes_.size() + 1);

@@ -86,8 +86,8 @@ TEST_CASE("Each layer hears annotations once, from its first backend on") {
   annotate::mark("throw");  // which is dropped
   CHECK(annotate::range_pop(library) == 0);
   CHECK(annotate::range_pop(library) == annotate::no_range);
-  CHECK(seen.taken() == Names{"outer: annotation 1 '', depth 0, domain library",
-                              "inner: annotation 1 '', depth 0, domain library"});
+  CHECK(seen.taken() ==
+        Names{"outer: annotation 1 '', depth 0, domain library", "inner: annotation 1 '', depth 0, domain library"});
 }
 
 TEST_CASE("Layers end at exit, the outer one first") {

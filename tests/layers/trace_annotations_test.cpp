@@ -113,8 +113,8 @@ TEST_CASE("Attributes go with a range, and a thread has the name that it was giv
     const annotate::Range range("range", {.category = copies, .color = 0xff4477aa, .payload = -7});
   });
   const Slice range = only(trace.slices().at("thread"), "range");
-  CHECK(range.annotations == std::map<std::string, std::string>{
-                                 {"category", "copies"}, {"color", "#4477aa"}, {"payload", "-7"}});
+  CHECK(range.annotations ==
+        std::map<std::string, std::string>{{"category", "copies"}, {"color", "#4477aa"}, {"payload", "-7"}});
   CHECK(trace.threads().count("the submitter") == 1);
 }
 

@@ -125,7 +125,8 @@ class TrackReader {
     const std::string prefix = "track_event.debug_annotations.";
     // Each has one value, so the values of one kind are in the order of the names; texts are all that is asked for.
     std::vector<std::string> texts;
-    for (auto [text, last] = packet.equal_range(prefix + "string_value"); text != last; ++text) texts.push_back(text->second);
+    for (auto [text, last] = packet.equal_range(prefix + "string_value"); text != last; ++text)
+      texts.push_back(text->second);
     for (auto [key, last] = packet.equal_range(prefix + "name_iid"); key != last; ++key) {
       const std::string& name = keys_.at(key->second);
       const bool is_text = name == "category" || name == "color" || name == "domain";
@@ -133,7 +134,8 @@ class TrackReader {
       slice.annotations[name] = texts.front();
       texts.erase(texts.begin());
     }
-    if (const std::string payload = first(packet, prefix + "int_value"); !payload.empty()) slice.annotations["payload"] = payload;
+    if (const std::string payload = first(packet, prefix + "int_value"); !payload.empty())
+      slice.annotations["payload"] = payload;
     return slice;
   }
 

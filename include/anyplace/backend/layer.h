@@ -68,14 +68,14 @@ typedef struct anyplace_layer_reply {
 
 typedef struct anyplace_annotation {
   uint32_t struct_size;
-  uint32_t kind;        /* ANYPLACE_ANNOTATION_RANGE_PUSHED, ... */
-  const char* name;     /* name_bytes of text without a NUL behind them, for the time of the call; "" where a range ends */
+  uint32_t kind;    /* ANYPLACE_ANNOTATION_RANGE_PUSHED, ... */
+  const char* name; /* name_bytes of text without a NUL behind them, for the time of the call; "" where a range ends */
   uint64_t name_bytes;
-  const char* domain;   /* "" for the default one. Both end in a NUL, and are valid for the life of the process */
-  const char* category; /* "" for none */
-  uint64_t range;       /* of a range that is started or ended: its id; else 0 */
-  uint64_t stream;      /* of a mark that a stream has reached: the stream's id; else 0 */
-  uint64_t payload;     /* the bits of the number */
+  const char* domain;    /* "" for the default one. Both end in a NUL, and are valid for the life of the process */
+  const char* category;  /* "" for none */
+  uint64_t range;        /* of a range that is started or ended: its id; else 0 */
+  uint64_t stream;       /* of a mark that a stream has reached: the stream's id; else 0 */
+  uint64_t payload;      /* the bits of the number */
   uint32_t payload_kind; /* ANYPLACE_ANNOTATION_NO_PAYLOAD, ... */
   uint32_t has_color;
   uint32_t color; /* 0xAARRGGBB */
@@ -116,7 +116,7 @@ typedef struct anyplace_layer_table {
    * Is told each annotation from the first `begin` on, once however many backends the layer is over. It is called on
    * the annotating thread, by several at once, and may neither call anyplace nor annotate. A thread's pushes and pops
    * come in their order; a pop of a range that was pushed before the first `begin` comes without its push. It isn't
-   * called at exit, nor in a forked child. (optional), and a table may end before it: the layer hears no annotations. */
+   * called at exit or in a forked child. (optional), and a table may end before it: the layer hears no annotations. */
   void (*annotation)(void* self, const anyplace_annotation* annotation);
   /* -- End of version 1.0. */
 } anyplace_layer_table;
