@@ -21,7 +21,7 @@ const KINDS = {
   "wait": ["a stream waits", "--wait"], "record": ["record", "--record"], "memory": ["memory", "--memory"],
   "query": ["query", "--call"], "call": ["other call", "--call"], "range": ["range", "--range"],
 };
-const kindOf = name => KINDS[name] || [name, "--call"];
+const kindOf = name => Object.hasOwn(KINDS, name) ? KINDS[name] : [name, "--call"];
 
 /// Each operation's call and execution, as places {row, i}; the waits for it; and those that waited for it.
 const operations = [];
@@ -49,6 +49,7 @@ function readRow(row, lane, group) {
 }
 for (const group of data.groups) {
   let streams = 0;
+  group.lanes.sort((a, b) => a.name.localeCompare(b.name, "en", {numeric: true}));
   for (const lane of group.lanes) {
     // A stream's id is a large number; in the margin its streams are counted.
     lane.label = /^stream \d{4,}$/.test(lane.name) ? `stream ${++streams}` : lane.name.replace(/^thread (\d+) (.*)$/, "$2 ($1)");

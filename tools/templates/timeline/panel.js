@@ -18,7 +18,7 @@ function tile(label, figure, small, parts, whole) {
                  ...(parts ? [bar(parts, whole)] : []), element("small", {textContent: small}));
 }
 /// The colour of an operation's name: that of its first execution.
-const colorOfName = {host: "--call", "between operations": "--gap"};
+const colorOfName = {__proto__: null, host: "--call", "between operations": "--gap"};
 for (const one of operations) {
   if (!one || !one.run) continue;
   const name = data.names[one.run.row.n[one.run.i]];
