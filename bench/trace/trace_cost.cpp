@@ -6,8 +6,8 @@
 //
 //   trace_cost [--place=cpu_sim:0] [--benchmark_...]
 //
-// One iteration is a batch of operations, timed by the processor time of the thread, so that what other threads and the
-// layer's writer do isn't counted. It is followed by a synchronise and a flush outside the time.
+// One iteration is a batch of operations (counter `calls`), timed by the processor time of the thread, so that what
+// other threads and the layer's writer do isn't counted. It is followed by a synchronise and a flush outside the time.
 #include <anyplace/anyplace.h>
 #include <benchmark/benchmark.h>
 #include <time.h>
@@ -35,6 +35,7 @@ struct Work {
   anyplace::Device device;
   anyplace::Stream stream{device};
   anyplace::Event event{device};
+  anyplace::Event timed{device, {.timing = true}};
   anyplace::Buffer buffer{stream, 4096};
   anyplace::BufferSpan<std::uint32_t> numbers = buffer.as<std::uint32_t>();
   anyplace::Kernel kernel{device, [](const anyplace::Block&, std::uint32_t) {}};
@@ -59,9 +60,10 @@ void time_batches(benchmark::State& state, const std::string& place, Operation o
   for ([[maybe_unused]] auto _ : state) {
     const double begin = thread_seconds();
     run();
-    state.SetIterationTime((thread_seconds() - begin) / batch);
+    state.SetIterationTime(thread_seconds() - begin);
     work.settle();
   }
+  state.counters["calls"] = benchmark::Counter(batch, benchmark::Counter::kAvgThreads);
 }
 
 template <class Operation>
@@ -79,6 +81,7 @@ void add(const std::string& name, const std::string& place, Operation operation)
 int main(int argc, char** argv) try {
   const std::string place = bench::take_option(argc, argv, "place", "cpu_sim:0");
   add("record_event", place, [](Work& work) { work.stream.record_event(work.event); });
+  add("record_event, timed", place, [](Work& work) { work.stream.record_event(work.timed); });
   add("fill", place, [](Work& work) { work.stream.fill(work.numbers, 1u); });
   add("launch", place, [](Work& work) { work.stream.launch(work.kernel, {1, 1}, 1u); });
   add("range_push and range_pop", place, [](Work&) {

@@ -13,7 +13,8 @@
 #include <string>
 
 #include "anyplace/backend/abi.h"
-#include "anyplace/backend/layer.h"
+
+struct anyplace_layer_table;
 
 namespace anyplace::detail {
 

@@ -132,7 +132,7 @@ void say_who_listens() {
     if (library.active) who += (who.empty() ? "" : ", ") + library.name;
     if (!library.active) why += (why.empty() ? "" : "; ") + library.reason;
   }
-  fmt::print("annotations go to {}\n", who.empty() ? fmt::format("nobody: {}", why) : who);
+  fmt::print("annotations go to {}\n", who.empty() ? fmt::format("no tool: {}", why) : who);
 }
 
 int run(const Options& options) {

@@ -76,7 +76,7 @@ TEST_CASE("A stream's mark is a point on the stream's track, behind the work bef
     for (const Slice& mark : named(slices, "filled")) {
       ++marks;
       CHECK(track.find("stream") == 0);
-      CHECK(mark.begin >= only(slices, "fill").end);
+      CHECK(mark.begin >= only(executions_of(trace.slices()), "fill").end);
     }
   }
   CHECK(marks == 1);

@@ -136,8 +136,7 @@ typedef struct anyplace_layer_table {
    * Is told each annotation from the first `begin` on, once however many backends the layer is over. It is called on
    * the annotating thread, by several at once, and may neither call anyplace nor annotate. A thread's pushes and pops
    * come in their order; a pop of a range that was pushed before the first `begin` comes without its push. It isn't
-   * called at exit, nor in a forked child. (optional), and a table may end before it: the layer hears no annotations.
-   */
+   * called at exit or in a forked child. (optional), and a table may end before it: the layer hears no annotations. */
   void (*annotation)(void* self, const anyplace_annotation* annotation);
 
   /* -- What calls to the backend don't show. (optional, each): the layer isn't told. They are called by any thread,
