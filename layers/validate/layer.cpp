@@ -38,8 +38,9 @@ std::unordered_map<const anyplace_launch*, std::vector<Declared>>& kept_launches
 [[noreturn]] void refuse(std::string message) {
   std::replace(message.begin(), message.end(), '\n', ';');
   throw Failure(ANYPLACE_STATUS_INVALID_ARGUMENT,
-                "validate: " + message + "\nthe call was not made; mend the order, or use ANYPLACE_VALIDATE=log\nsee "
-                                         "docs/layers.md");
+                "validate: " + message +
+                    "\nthe call was not made; mend the order, or use ANYPLACE_VALIDATE=log\nsee "
+                    "docs/layers.md");
 }
 
 class ValidateLayer : public Layer {

@@ -96,8 +96,8 @@ bool still_holds(const CallChain& chain, std::uintptr_t from) noexcept {
   if (chains == nullptr) chains.reset(new (std::nothrow) CallChain[chain_count]);
   if (chains == nullptr) return {};
   CallChain& chain = chains[((from >> 4) ^ caller ^ (caller >> 7)) % chain_count];
-  const bool holds = chains_are_kept && chain.count != 0 && chain.from == from && chain.caller == caller &&
-                     still_holds(chain, from);
+  const bool holds =
+      chains_are_kept && chain.count != 0 && chain.from == from && chain.caller == caller && still_holds(chain, from);
   if (!holds) {
     walk(chain);
     chain.from = from;
