@@ -108,22 +108,24 @@ Clock Engine::clock_of(const Device& device) const {
 
 // ---- Operations ----------------------------------------------------------------------------------------------------
 
-std::uint32_t Engine::operation(std::string name, const Stream* stream, const Sites::Frames& frames, bool by_graph) {
+std::uint32_t Engine::operation(std::string_view name, const Stream* stream, const Sites::Frames& frames,
+                                bool by_graph) {
   const SiteId site = sites.id_of(frames);
   const std::string& thread = thread_name();
-  const std::string stream_name = stream == nullptr ? std::string() : stream->name;
-  const std::uint64_t hash = std::hash<std::string>()(name) * 31 + std::hash<std::string>()(stream_name) * 17 +
-                             std::hash<std::string>()(thread) + site;
+  const std::uint64_t cookie = stream == nullptr ? 0 : stream->cookie;
+  const std::uint64_t hash = (std::hash<std::string_view>()(name) ^ cookie * 0x9e3779b97f4a7c15u) +
+                             (std::uint64_t{site} << 20) + this_thread().number;
   const auto [from, to] = known_operations_.equal_range(hash);
   for (auto known = from; known != to; ++known) {
     const Operation& found = operations_[known->second];
-    if (found.site == site && found.name == name && found.stream == stream_name && found.thread == thread &&
+    if (found.site == site && found.name == name && found.stream_id == cookie && found.thread == thread &&
         found.by_graph == by_graph) {
       return known->second;
     }
   }
   const auto number = static_cast<std::uint32_t>(operations_.size());
-  operations_.push_back({std::move(name), stream_name, stream == nullptr ? 0 : stream->cookie, thread, site, by_graph});
+  operations_.push_back(
+      {std::string(name), stream == nullptr ? std::string() : stream->name, cookie, thread, site, by_graph});
   known_operations_.emplace(hash, number);
   return number;
 }

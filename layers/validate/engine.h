@@ -55,7 +55,8 @@ class Engine {
   Clock clock_of(const Device& device) const;
 
   // -- Operations.
-  std::uint32_t operation(std::string name, const Stream* stream, const Sites::Frames& frames, bool by_graph = false);
+  std::uint32_t operation(std::string_view name, const Stream* stream, const Sites::Frames& frames,
+                          bool by_graph = false);
   const Operation& operation_of(std::uint32_t number) const { return operations_[number]; }
 
   // -- Accesses. Those that find something add to `found`; the others are remembered.

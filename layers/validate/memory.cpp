@@ -88,6 +88,10 @@ std::vector<Report> Engine::give_back(Device& device, const anyplace_layer_memor
   const Space space = memory.kind == ANYPLACE_MEMORY_DEVICE ? device.space : 0;
   Allocation* const allocation = allocation_at(space, memory.address);
   if (allocation == nullptr || !allocation->is_live || allocation->range.begin != memory.address) return found;
+  // A free that names another size or stream is refused by the allocator.
+  const bool is_its = allocation->range.bytes() == memory.bytes &&
+                      (allocation->home == nullptr || allocation->home->cookie == memory.stream);
+  if (!is_its) return found;
   if (memory.is_kept != 0) {
     allocation->is_kept = true;
     allocation->freed = operation;
