@@ -184,8 +184,8 @@ void publish(std::uint64_t id, std::unique_ptr<BufferState> state) noexcept {
   buffers().publish(id, state.release(), careful);
 }
 
-/// Tells layers of the buffer before anybody can use it. Calls with it then take the slow path, so that they hear of its
-/// uses, too.
+/// Tells layers of the buffer before anybody can use it. Calls with it then take the slow path, so that they hear of
+/// its uses, too.
 [[gnu::noinline, gnu::cold]] void publish_watched(std::uint64_t id, std::unique_ptr<BufferState> state) noexcept {
   if (is_told_of(*state)) note_memory_taken(*state->device, described(*state));
   publish(id, std::move(state));

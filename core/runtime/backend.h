@@ -79,9 +79,9 @@ struct DeviceState {
 /// A layer over a backend (plugins/layer_stack.h).
 struct BackendLayer {
   std::string name;
-  anyplace_backend_table next{};          ///< the table that the layer calls
-  void (*end)(void* instance) = nullptr;  ///< anyplace_layer_table::end; may be null
-  void* instance = nullptr;               ///< the self of the layer's table
+  anyplace_backend_table next{};                ///< the table that the layer calls
+  void (*end)(void* instance) = nullptr;        ///< anyplace_layer_table::end; may be null
+  void* instance = nullptr;                     ///< the self of the layer's table
   const anyplace_layer_table* table = nullptr;  ///< the plugin's, for what it is told (layer_notes.h)
 };
 

@@ -3,8 +3,8 @@
 // What layers are told that calls to the backend don't show (anyplace_layer_table): whose memory is whose, what a
 // kernel does to its arguments, what the host reads and writes, and which calls are the core's own bookkeeping.
 //
-// Invariant: without a layer that listens nobody is slower for it. The flag is read only on slow paths; `careful_memory`
-// takes buffers to theirs, and the fast paths never look at either.
+// Invariant: without a layer that listens nobody is slower for it. The flag is read only on slow paths;
+// `careful_memory` takes buffers to theirs, and the fast paths never look at either.
 #pragma once
 
 #include <atomic>

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -31,9 +32,10 @@ struct BackendObjects {
     const auto found = events.find(handle);
     return found == events.end() ? Clock() : found->second.clock;
   }
-  std::string kernel_name(anyplace_kernel handle) const {
+  /// "kernel scale".
+  std::string_view kernel_name(anyplace_kernel handle) const {
     const auto found = kernels.find(handle);
-    return found == kernels.end() ? "callable" : found->second;
+    return found == kernels.end() ? std::string_view("kernel callable") : found->second;
   }
 };
 

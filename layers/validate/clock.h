@@ -20,9 +20,7 @@ constexpr Component host_component = 0;
 
 class Clock {
  public:
-  std::uint64_t of(Component component) const noexcept {
-    return component < counts_.size() ? counts_[component] : 0;
-  }
+  std::uint64_t of(Component component) const noexcept { return component < counts_.size() ? counts_[component] : 0; }
   bool covers(Component component, std::uint64_t number) const noexcept { return of(component) >= number; }
   void set(Component component, std::uint64_t number) {
     if (component >= counts_.size()) counts_.resize(component + 1);

@@ -108,22 +108,24 @@ Clock Engine::clock_of(const Device& device) const {
 
 // ---- Operations ----------------------------------------------------------------------------------------------------
 
-std::uint32_t Engine::operation(std::string name, const Stream* stream, const Sites::Frames& frames, bool by_graph) {
+std::uint32_t Engine::operation(std::string_view name, const Stream* stream, const Sites::Frames& frames,
+                                bool by_graph) {
   const SiteId site = sites.id_of(frames);
   const std::string& thread = thread_name();
-  const std::string stream_name = stream == nullptr ? std::string() : stream->name;
-  const std::uint64_t hash = std::hash<std::string>()(name) * 31 + std::hash<std::string>()(stream_name) * 17 +
-                             std::hash<std::string>()(thread) + site;
+  const std::uint64_t cookie = stream == nullptr ? 0 : stream->cookie;
+  const std::uint64_t hash = (std::hash<std::string_view>()(name) ^ cookie * 0x9e3779b97f4a7c15u) +
+                             (std::uint64_t{site} << 20) + this_thread().number;
   const auto [from, to] = known_operations_.equal_range(hash);
   for (auto known = from; known != to; ++known) {
     const Operation& found = operations_[known->second];
-    if (found.site == site && found.name == name && found.stream == stream_name && found.thread == thread &&
+    if (found.site == site && found.name == name && found.stream_id == cookie && found.thread == thread &&
         found.by_graph == by_graph) {
       return known->second;
     }
   }
   const auto number = static_cast<std::uint32_t>(operations_.size());
-  operations_.push_back({std::move(name), stream_name, stream == nullptr ? 0 : stream->cookie, thread, site, by_graph});
+  operations_.push_back(
+      {std::string(name), stream == nullptr ? std::string() : stream->name, cookie, thread, site, by_graph});
   known_operations_.emplace(hash, number);
   return number;
 }
@@ -193,14 +195,14 @@ Report Engine::race(const Conflict& conflict, const Touch& touch, const Stream* 
 }
 
 /// Memory that was given back, and memory of another device.
-void Engine::check_life(const Touch& touch, const Stream* stream, std::uint32_t operation,
-                        std::vector<Report>& found) {
+void Engine::check_life(const Touch& touch, const Stream* stream, std::uint32_t operation, std::vector<Report>& found) {
   const Allocation* const allocation = allocation_at(touch.space, touch.range.begin);
   if (allocation == nullptr) return;
   const bool is_other = touch.allocation != 0 && touch.allocation != allocation->id;
   const bool is_replayed = touch.allocation != 0;
   if (!allocation->is_live || is_other || (is_replayed && allocation->is_kept)) {
-    if (is_replayed && !allocation->is_kept && allocation->kind != ANYPLACE_MEMORY_PINNED) return;  // the graph keeps it
+    if (is_replayed && !allocation->is_kept && allocation->kind != ANYPLACE_MEMORY_PINNED)
+      return;  // the graph keeps it
     Report report;
     report.kind = is_replayed ? "freed-under-graph" : "use-after-free";
     report.place = place_of(stream, touch);
@@ -220,8 +222,8 @@ void Engine::check_life(const Touch& touch, const Stream* stream, std::uint32_t 
   const Device& device = *stream->device;
   const bool is_foreign = allocation->device->backend != device.backend || allocation->device->index != device.index;
   const std::string& name = operations_[operation].name;
-  const bool reaches = std::find(device.peers.begin(), device.peers.end(), allocation->device->index) !=
-                       device.peers.end();
+  const bool reaches =
+      std::find(device.peers.begin(), device.peers.end(), allocation->device->index) != device.peers.end();
   if (!is_foreign || reaches || name.find("kernel") == std::string::npos) return;
   Report report;
   report.kind = "foreign-handle";

@@ -55,7 +55,8 @@ class Engine {
   Clock clock_of(const Device& device) const;
 
   // -- Operations.
-  std::uint32_t operation(std::string name, const Stream* stream, const Sites::Frames& frames, bool by_graph = false);
+  std::uint32_t operation(std::string_view name, const Stream* stream, const Sites::Frames& frames,
+                          bool by_graph = false);
   const Operation& operation_of(std::uint32_t number) const { return operations_[number]; }
 
   // -- Accesses. Those that find something add to `found`; the others are remembered.
@@ -156,8 +157,9 @@ std::vector<Report> Engine::check_graph(const std::vector<std::vector<Touch>>& n
         report.first = side(names[other->second.node], before.writes ? "write" : "read", before.range, before.space);
         report.second = side(names[node], touch.writes ? "write" : "read", touch.range, touch.space);
         report.why = "no path of dependencies leads from one node to the other";
-        report.mend = "in the capture, call wait_event() on the second node's stream for an event recorded behind the "
-                      "first, or wait_stream()";
+        report.mend =
+            "in the capture, call wait_event() on the second node's stream for an event recorded behind the "
+            "first, or wait_stream()";
         found.push_back(std::move(report));
       }
     }

@@ -30,7 +30,7 @@ void add_node(Engine& engine, Device& device, const anyplace_graph_node& node, c
               Graph::Node& out) {
   switch (node.kind) {
     case ANYPLACE_GRAPH_NODE_KERNEL:
-      out.name = "kernel " + source.kernel(node.kernel);
+      out.name = source.kernel(node.kernel);
       add_launch(engine, device, *node.launch, source.declared(node.launch), out.touches);
       break;
     case ANYPLACE_GRAPH_NODE_COPY:

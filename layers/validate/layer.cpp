@@ -38,8 +38,9 @@ std::unordered_map<const anyplace_launch*, std::vector<Declared>>& kept_launches
 [[noreturn]] void refuse(std::string message) {
   std::replace(message.begin(), message.end(), '\n', ';');
   throw Failure(ANYPLACE_STATUS_INVALID_ARGUMENT,
-                "validate: " + message + "\nthe call was not made; mend the order, or use ANYPLACE_VALIDATE=log\nsee "
-                                         "docs/layers.md");
+                "validate: " + message +
+                    "\nthe call was not made; mend the order, or use ANYPLACE_VALIDATE=log\nsee "
+                    "docs/layers.md");
 }
 
 class ValidateLayer : public Layer {
@@ -367,7 +368,7 @@ class ValidateLayer : public Layer {
     const anyplace_status status = pass_on<&Table::module_kernel>(module, name, out);
     if (status != ANYPLACE_STATUS_OK) return status;
     const std::lock_guard lock(engine_.mutex);
-    objects_.kernels[*out] = name;
+    objects_.kernels[*out] = std::string("kernel ") + name;
     return status;
   }
   anyplace_status kernel_destroy(anyplace_kernel kernel) {
@@ -499,8 +500,8 @@ class ValidateLayer : public Layer {
     return status;
   }
 
-  std::string name_of(const char* name) const { return name; }
-  std::string name_of(anyplace_kernel kernel) const { return "kernel " + objects_.kernel_name(kernel); }
+  std::string_view name_of(const char* name) const { return name; }
+  std::string_view name_of(anyplace_kernel kernel) const { return objects_.kernel_name(kernel); }
 
   /// Checks an operation of the stream, submits it, and forgets it if that fails. `add` appends its accesses.
   template <class Name, class Add, class Pass>
@@ -541,7 +542,7 @@ class ValidateLayer : public Layer {
     const Sites::Frames frames = engine_.sites.capture();
     // Devices are asked for before the lock is taken, because asking takes it.
     const GraphSource source{[this](std::int32_t index) -> Device& { return *devices_.at(index); },
-                             [this](anyplace_kernel kernel) { return objects_.kernel_name(kernel); },
+                             [this](anyplace_kernel kernel) { return std::string(objects_.kernel_name(kernel)); },
                              [](const anyplace_launch* launch) {
                                const auto kept = kept_launches().find(launch);
                                return kept == kept_launches().end() ? std::vector<Declared>() : kept->second;

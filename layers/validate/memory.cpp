@@ -88,6 +88,10 @@ std::vector<Report> Engine::give_back(Device& device, const anyplace_layer_memor
   const Space space = memory.kind == ANYPLACE_MEMORY_DEVICE ? device.space : 0;
   Allocation* const allocation = allocation_at(space, memory.address);
   if (allocation == nullptr || !allocation->is_live || allocation->range.begin != memory.address) return found;
+  // A free that names another size or stream is refused by the allocator.
+  const bool is_its = allocation->range.bytes() == memory.bytes &&
+                      (allocation->home == nullptr || allocation->home->cookie == memory.stream);
+  if (!is_its) return found;
   if (memory.is_kept != 0) {
     allocation->is_kept = true;
     allocation->freed = operation;
@@ -139,8 +143,8 @@ void Engine::register_host(Device& device, const Range& range, std::uint32_t ope
   made.range = range;
   made.device = &device;
   made.made = operation;
-  made.name = std::string(kind_name(0)) + " " + std::to_string(++names_[0]) + " of " +
-              std::to_string(range.bytes()) + " bytes";
+  made.name =
+      std::string(kind_name(0)) + " " + std::to_string(++names_[0]) + " of " + std::to_string(range.bytes()) + " bytes";
   erase_overlapping(allocations(0), range);
   allocations(0).emplace(range.begin, std::move(made));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Objects: what handles and addresses stand for, as far as calls have told, and what is known of the order of their work.
+// Objects: what handles and addresses stand for, as far as calls have told, and what is known of the order of their
+// work.
 #pragma once
 
 #include <anyplace/backend/kit/layer.h>
@@ -27,8 +28,8 @@ struct Device {
   Space space = 0;
   bool reads_pageable_in_order = false;  ///< it has no pinned memory, and reads all host memory in the stream's order
   std::vector<std::int32_t> peers;       ///< whose memory it was given access to
-  Clock gone;           ///< of the streams that were destroyed, whose work goes on
-  Clock gone_blocking;  ///< of those among them that the default stream waits for
+  Clock gone;                            ///< of the streams that were destroyed, whose work goes on
+  Clock gone_blocking;                   ///< of those among them that the default stream waits for
 };
 
 struct Stream {
@@ -69,7 +70,7 @@ struct Allocation {
   Device* device = nullptr;
   std::shared_ptr<Stream> home;
   bool is_live = true;
-  bool is_kept = false;  ///< its owner let go of it, and a graph keeps it
+  bool is_kept = false;     ///< its owner let go of it, and a graph keeps it
   std::uint32_t made = 0;   ///< the operation
   std::uint32_t freed = 0;  ///< the operation
   std::string name;

@@ -35,9 +35,8 @@ std::string side_of(const Side& side) {
   if (side.operation.empty()) return "null";
   std::string out = "{" + member("operation", side.operation) + "," + member("access", side.access) + "," +
                     member("stream", side.stream) + "," + member("stream_id", side.stream_id) + "," +
-                    member("thread", side.thread) + ",\"range\":{" +
-                    member("address", side.address) + "," + member("bytes", side.bytes) + "," +
-                    member("name", side.name) + "},\"site\":[";
+                    member("thread", side.thread) + ",\"range\":{" + member("address", side.address) + "," +
+                    member("bytes", side.bytes) + "," + member("name", side.name) + "},\"site\":[";
   for (std::size_t i = 0; i < side.site.size(); ++i) out += (i == 0 ? "" : ",") + quoted(side.site[i]);
   return out + "]}";
 }

@@ -15,9 +15,8 @@ constexpr const char* right =
     "with blanks or commas between them\nsee docs/layers.md";
 
 [[noreturn]] void refuse(std::size_t position, const std::string& problem) {
-  throw backend::Failure(ANYPLACE_STATUS_INVALID_ARGUMENT, "ANYPLACE_VALIDATE, column " +
-                                                               std::to_string(position + 1) + ": " + problem + "\n" +
-                                                               right);
+  throw backend::Failure(ANYPLACE_STATUS_INVALID_ARGUMENT,
+                         "ANYPLACE_VALIDATE, column " + std::to_string(position + 1) + ": " + problem + "\n" + right);
 }
 
 bool is_on(std::string_view value, std::size_t position, std::string_view name) {

@@ -54,6 +54,13 @@ void Shadow::look(const Range& range, bool writes, const Clock& before, const Cl
 
 void Shadow::put(const Access& access, bool writes, const Clock& before) {
   const Range& range = access.range;
+  const auto whole = cells_.find(range.begin);
+  if (writes && whole != cells_.end() && whole->second.end == range.end) {
+    whole->second.unwritten = false;
+    whole->second.write = access;
+    whole->second.reads.clear();
+    return;
+  }
   split(range.begin);
   split(range.end);
   if (writes) {

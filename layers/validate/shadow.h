@@ -30,9 +30,7 @@ struct Access {
   std::uint32_t allocation = 0;  ///< whose memory it was then; 0 if that isn't known
   Range range;
 
-  bool same_as(const Access& other) const noexcept {
-    return number == other.number && component == other.component;
-  }
+  bool same_as(const Access& other) const noexcept { return number == other.number && component == other.component; }
 };
 
 /// Two accesses without an order.

@@ -33,8 +33,7 @@ std::string demangled(const char* name) {
 template <class T>
 bool read_at(std::ifstream& file, std::uint64_t offset, T* out, std::uint64_t count) {
   file.seekg(static_cast<std::streamoff>(offset));
-  return static_cast<bool>(
-      file.read(reinterpret_cast<char*>(out), static_cast<std::streamsize>(count * sizeof(T))));
+  return static_cast<bool>(file.read(reinterpret_cast<char*>(out), static_cast<std::streamsize>(count * sizeof(T))));
 }
 
 /// The functions of a file, by their addresses in its image. Empty if it can't be read or was stripped.

@@ -10,8 +10,8 @@
 namespace anyplace::validate {
 
 struct Symbol {
-  std::string function;  ///< demangled; empty if it isn't known
-  std::string module;    ///< the file's name without its folder; empty if no file has the address
+  std::string function;      ///< demangled; empty if it isn't known
+  std::string module;        ///< the file's name without its folder; empty if no file has the address
   std::uint64_t offset = 0;  ///< of the address in the file's image
 };
 

@@ -14,12 +14,14 @@ ThreadState& this_thread() {
 }
 
 const std::string& thread_name() {
-  static std::atomic<unsigned> others{1};
-  std::string& name = this_thread().name;
-  if (name.empty()) {
-    name = ::syscall(SYS_gettid) == ::getpid() ? "main" : "thread " + std::to_string(others.fetch_add(1) + 1);
+  static std::atomic<std::uint32_t> others{1};
+  ThreadState& thread = this_thread();
+  if (thread.name.empty()) {
+    const bool is_main = ::syscall(SYS_gettid) == ::getpid();
+    thread.number = is_main ? 1 : others.fetch_add(1) + 1;
+    thread.name = is_main ? "main" : "thread " + std::to_string(thread.number);
   }
-  return name;
+  return thread.name;
 }
 
 }  // namespace anyplace::validate

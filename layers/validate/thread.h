@@ -20,11 +20,12 @@ struct Declared {
 
 struct ThreadState {
   std::string name;
+  std::uint32_t number = 0;  ///< set with the name
   std::vector<Declared> declared;
   int core_calls = 0;
-  /// The stream whose host function runs on this thread, and how far it had got; null if none does.
-  std::shared_ptr<Stream> running;
+  /// The stream whose host function runs on this thread, as it was when that was submitted; null if none does.
   Stream* at = nullptr;
+  std::unique_ptr<CallChain[]> chains;  ///< stacks that the thread's calls came from (site.cpp)
 };
 
 ThreadState& this_thread();

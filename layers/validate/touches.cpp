@@ -73,8 +73,8 @@ void add_copy(Engine& engine, const Device& device, const anyplace_copy_2d& copy
   }
 }
 
-void add_peer_copy(Engine& engine, const Device& to, std::uint64_t destination, const Device& from, std::uint64_t source,
-                   std::uint64_t bytes, std::vector<Touch>& out) {
+void add_peer_copy(Engine& engine, const Device& to, std::uint64_t destination, const Device& from,
+                   std::uint64_t source, std::uint64_t bytes, std::vector<Touch>& out) {
   add_device_lines(engine, from, {source, bytes, bytes, 1}, false, out);
   add_device_lines(engine, to, {destination, bytes, bytes, 1}, true, out);
 }

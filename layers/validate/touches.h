@@ -24,8 +24,8 @@ struct Lines {
 
 void add_device_lines(Engine& engine, const Device& device, const Lines& lines, bool writes, std::vector<Touch>& out);
 void add_copy(Engine& engine, const Device& device, const anyplace_copy_2d& copy, std::vector<Touch>& out);
-void add_peer_copy(Engine& engine, const Device& to, std::uint64_t destination, const Device& from, std::uint64_t source,
-                   std::uint64_t bytes, std::vector<Touch>& out);
+void add_peer_copy(Engine& engine, const Device& to, std::uint64_t destination, const Device& from,
+                   std::uint64_t source, std::uint64_t bytes, std::vector<Touch>& out);
 /// The addresses among a launch's arguments, with what was declared of them.
 void add_launch(Engine& engine, const Device& device, const anyplace_launch& launch, std::vector<Declared> declared,
                 std::vector<Touch>& out);

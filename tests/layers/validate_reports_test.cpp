@@ -40,9 +40,7 @@ test::Ended program(const std::string& settings, End&& end) {
       .end();
 }
 
-json file(const test::TempDir& folder, const char* name) {
-  return json::parse(test::read_file(folder.path() / name));
-}
+json file(const test::TempDir& folder, const char* name) { return json::parse(test::read_file(folder.path() / name)); }
 
 }  // namespace
 
@@ -148,8 +146,7 @@ TEST_CASE("in the mode throw the call that completes a race fails, and isn't mad
 
 TEST_CASE("in the mode abort the process ends at the report, and the file has it") {
   const test::TempDir folder;
-  const test::Ended ended =
-      program("abort report=" + (folder.path() / "r.json").string(), [] { std::exit(0); });
+  const test::Ended ended = program("abort report=" + (folder.path() / "r.json").string(), [] { std::exit(0); });
   CHECK(ended.signal == SIGABRT);
   CHECK_THAT(ended.out, Contains("race on cpu_sim:0"));
   CHECK(file(folder, "r.json").at("reports").size() == 1);
@@ -165,15 +162,14 @@ TEST_CASE("a process that is killed leaves the reports that it made") {
 
 TEST_CASE("the files are JSON and SARIF, also without a report") {
   const test::TempDir folder;
-  const std::string settings = "leaks=off,report=" + (folder.path() / "r.json").string() +
-                               ",sarif=" + (folder.path() / "r.sarif").string();
+  const std::string settings =
+      "leaks=off,report=" + (folder.path() / "r.json").string() + ",sarif=" + (folder.path() / "r.sarif").string();
   const bool races = GENERATE(true, false);
-  const test::Ended ended = races ? program(settings, [] { std::exit(0); })
-                                  : test::Process([&] {
-                                      Validated v(settings);
-                                      v.device.synchronize();
-                                      std::exit(0);
-                                    }).end();
+  const test::Ended ended = races ? program(settings, [] { std::exit(0); }) : test::Process([&] {
+                                                                                Validated v(settings);
+                                                                                v.device.synchronize();
+                                                                                std::exit(0);
+                                                                              }).end();
   REQUIRE(ended.status == 0);
   const std::size_t count = races ? 1 : 0;
   CHECK(file(folder, "r.json").at("version") == 1);
@@ -240,9 +236,8 @@ TEST_CASE("a forked child writes nothing, and its parent's file stays") {
 
 TEST_CASE("a program that is executed has reports of its own") {
   const test::TempDir folder;
-  const test::Ended ended = program("leaks=off report=" + (folder.path() / "r.%p.json").string(), [] {
-    test::execute({"/bin/true"}, {});
-  });
+  const test::Ended ended =
+      program("leaks=off report=" + (folder.path() / "r.%p.json").string(), [] { test::execute({"/bin/true"}, {}); });
   CHECK(ended.status == 0);
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {

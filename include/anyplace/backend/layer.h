@@ -68,7 +68,7 @@ typedef struct anyplace_layer_memory {
   uint64_t bytes;
   uint64_t stream; /* in whose order the memory is had and given back; 0 for pinned memory */
   uint32_t user_count;
-  uint32_t is_kept; /* 1 when it is given back while a graph keeps it: it will be given back again, with 0 */
+  uint32_t is_kept;      /* 1 when it is given back while a graph keeps it: it will be given back again, with 0 */
   const uint64_t* users; /* the other streams that were named as using it (record_stream), when it is given back */
 } anyplace_layer_memory;
 
@@ -103,9 +103,10 @@ typedef struct anyplace_layer_table {
    * call it, also before the first `begin`. (optional): the layer takes no commands. */
   anyplace_status (*command)(void* self, const char* name, const char* argument, const anyplace_layer_reply* reply);
 
-  /* -- What calls to the backend don't show. (optional, each): the layer isn't told. They are called by any thread, also
-   * by several at a time, and for as long as the process runs. `instance` is the self of the table that the layer filled
-   * for that backend. A layer that has one of them makes calls that concern memory take the core's slow paths. */
+  /* -- What calls to the backend don't show. (optional, each): the layer isn't told. They are called by any thread,
+   * also by several at a time, and for as long as the process runs. `instance` is the self of the table that the layer
+   * filled for that backend. A layer that has one of them makes calls that concern memory take the core's slow paths.
+   */
   /* The application got memory: a Buffer or a HostBuffer was made. It may have been another's before, whose work of
    * `memory->stream` may not be done. */
   void (*memory_taken)(void* instance, int32_t device, const anyplace_layer_memory* memory);

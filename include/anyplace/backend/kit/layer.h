@@ -31,7 +31,8 @@
 //   void begin(anyplace_backend_table& table);
 //   // layer.h says when this is called.
 //   void end();
-//   // What calls to the backend don't show; layer.h says when these are called. An exception that leaves host_access is
+//   // What calls to the backend don't show; layer.h says when these are called. An exception that leaves host_access
+//   is
 //   // thrown to the application; none may leave the others.
 //   void memory_taken(std::int32_t device, const anyplace_layer_memory& memory);
 //   void memory_returned(std::int32_t device, const anyplace_layer_memory& memory);
