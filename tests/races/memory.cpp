@@ -99,7 +99,7 @@ constexpr Program programs[] = {
        bed.fill(bed.b, z);
      }},
     {"Memory is used by its address after its buffer's end",
-     {"use-after-free", "free@a", "fill@a"},
+     {"use-after-free", "free", "fill@a"},
      [](Bed& bed, bool right) {
        if (!bed.device.has(Capability::host_copy)) return bed.leave_out(by_host_function);
        Buffer z(bed.a, bytes);
