@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// image_pipeline under the layer `validate`: nothing is reported of it as it is, and each mistake of --bug is, with the call
-// that mends it, whether or not a pixel changed.
+// image_pipeline under the layer `validate`: nothing is reported of it as it is, and each mistake of --bug is, with the
+// call that mends it, whether or not a pixel changed.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
