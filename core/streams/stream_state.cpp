@@ -159,6 +159,7 @@ void finish(StreamState* stream) noexcept {
     }
   }
   if (backends_callable() && !device.lost.load(std::memory_order_relaxed) && !waits_timed(device)) {
+    const CoreCalls scope;  // nobody waits for the stream's work by destroying it
     reap_retired(device);
     if (!is_idle(*stream)) {
       try {

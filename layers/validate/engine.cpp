@@ -87,6 +87,7 @@ void Engine::begin(Stream& stream) {
   }
   if (stream.is_default) stream.clock.join(stream.device->gone_blocking);
   stream.clock.set(stream.component, ++stream.number);
+  stream.submitted = ++submissions_;
 }
 
 void Engine::wait(Stream& stream, const Clock& clock) {
@@ -264,6 +265,8 @@ Access Engine::access_of(const Touch& touch, const Stream* stream, std::uint32_t
   access.component = stream == nullptr ? host_component : stream->component;
   access.number = stream == nullptr ? host_number_ : stream->number;
   access.operation = operation;
+  access.submitted = stream == nullptr ? ++submissions_ : stream->submitted;
+  access.at_the_call = touch.at_the_call;
   access.range = touch.range;
   const Allocation* const allocation = allocation_at(touch.space, touch.range.begin);
   access.allocation = allocation == nullptr || !allocation->is_live ? 0 : allocation->id;
@@ -293,6 +296,26 @@ void Engine::undo(const std::vector<Touch>& touches, const Stream& stream, std::
   }
 }
 
+namespace {
+
+/// A host function's access is found when it runs, maybe after `other` was submitted, which then is the report's
+/// second.
+void put_in_order(Report& report, const Access& other) {
+  std::swap(report.first, report.second);
+  const std::string& a = report.first.stream;
+  if (other.at_the_call) {
+    report.why = "the host memory isn't pinned, so the copy may read it at the call, before the stream's earlier work";
+    report.mend = a + ": synchronize() before the copy (or a HostBuffer instead of pageable memory)";
+  } else if (report.second.stream.empty()) {
+    report.why = "the host has not waited for " + a + " since";
+    report.mend = a + ": synchronize() before the " + report.second.operation;
+  } else {
+    report.mend = report.second.stream + ": wait_event(event recorded on " + a + " behind the host function)";
+  }
+}
+
+}  // namespace
+
 std::vector<Report> Engine::host_function_accesses(const std::vector<Touch>& touches, Stream& at,
                                                    std::uint32_t operation) {
   std::vector<Report> found;
@@ -310,7 +333,10 @@ std::vector<Report> Engine::host_function_accesses(const std::vector<Touch>& tou
       is_newest = is_newest && at.clock.covers(access.component, access.number);
     });
     for (const Conflict& conflict : conflicts) {
-      if (!may_come_later(conflict.first)) found.push_back(race(conflict, touch, &at, operation));
+      const bool is_read_early = touch.writes && conflict.first.at_the_call;
+      if (!is_read_early && may_come_later(conflict.first)) continue;
+      found.push_back(race(conflict, touch, &at, operation));
+      if (conflict.first.submitted > at.submitted) put_in_order(found.back(), conflict.first);
     }
     if (is_newest) shadow(touch.space).put(access_of(touch, &at, operation), touch.writes, at.clock);
   }

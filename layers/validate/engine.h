@@ -109,6 +109,7 @@ class Engine {
   Clock host_;
   std::uint64_t host_version_ = 1;
   std::uint64_t host_number_ = 0;
+  std::uint64_t submissions_ = 0;
   Component components_ = 1;
   struct FreeComponent {
     Component component;

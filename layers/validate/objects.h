@@ -41,6 +41,7 @@ struct Stream {
   bool is_blocking = false;
   bool is_gone = false;
   std::uint64_t number = 0;        ///< of the last operation
+  std::uint64_t submitted = 0;     ///< the how many-th submission of the process that was
   std::uint64_t host_version = 0;  ///< of the host's clock, when it was joined last
   Clock clock;
 };

@@ -28,6 +28,8 @@ struct Access {
   Component component = 0;
   std::uint32_t operation = 0;
   std::uint32_t allocation = 0;  ///< whose memory it was then; 0 if that isn't known
+  std::uint64_t submitted = 0;   ///< the how many-th submission of the process
+  bool at_the_call = false;      ///< a read that may have been made before the stream's earlier work
   Range range;
 
   bool same_as(const Access& other) const noexcept { return number == other.number && component == other.component; }

@@ -89,11 +89,9 @@ void add_launch(Engine& engine, const Device& device, const anyplace_launch& lau
     std::uint64_t address = 0;
     std::memcpy(&address, argument->value, sizeof(address));
     if (address == 0) continue;
-    // A view's address is told of also where the same argument is declared.
-    const auto fits = [&](const Declared& one) { return one.range.begin == address; };
-    auto found = std::find_if(declared.rbegin(), declared.rend(),
-                              [&](const Declared& one) { return fits(one) && one.access != 0; });
-    if (found == declared.rend()) found = std::find_if(declared.rbegin(), declared.rend(), fits);
+    // A view's address is told of before its declaration is, and so is what a launch that was refused declared.
+    const auto found = std::find_if(declared.rbegin(), declared.rend(),
+                                    [&](const Declared& one) { return one.range.begin == address; });
     Range range{address, address};
     std::uint32_t access = ANYPLACE_ACCESS_UNDECLARED;
     if (found != declared.rend()) {

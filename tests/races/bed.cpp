@@ -35,6 +35,8 @@ void Bed::name(const char* name, const StreamView& stream) const {
   std::printf("stream %s %llu\n", name, static_cast<unsigned long long>(stream.id()));
 }
 
+void Bed::leave_out(const char* why) const { std::printf("left out: %s\n", why); }
+
 Device Bed::next_device() const { return Device(device.backend() + ":" + std::to_string(device.index() + 1)); }
 
 void Bed::fill(const StreamView& stream, const BufferView& buffer) { stream.memset32(buffer, 1); }

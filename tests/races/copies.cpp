@@ -164,7 +164,7 @@ constexpr Program programs[] = {
     {"Registered memory is overwritten while it is copied",
      {"race", "copy_to_device@a", "host write"},
      [](Bed& bed, bool right) {
-       if (!bed.device.has(Capability::host_register)) return;
+       if (!bed.device.has(Capability::host_register)) return bed.leave_out("the device registers no memory");
        const HostRegistration registration(bed.device, bed.pageable);
        bed.a.copy(bed.x, bed.pageable);
        if (right) bed.a.synchronize();
@@ -174,6 +174,7 @@ constexpr Program programs[] = {
     {"A copy within the host's memory is read before it is done",
      {"race", "copy_on_host@a", "host read"},
      [](Bed& bed, bool right) {
+       if (!bed.device.has(Capability::host_copy)) return bed.leave_out(by_host_function);
        const std::byte* const from = bed.pinned.data();
        bed.a.copy(HostSpan(bed.pinned.data() + half, half), ConstHostSpan(from, half));
        if (right) bed.a.synchronize();

@@ -45,8 +45,10 @@ constexpr Program programs[] = {
      {"race", "host write@a", "copy_to_device@a"},
      [](Bed& bed, bool right) {
        auto* const data = right ? bed.pinned.as<std::uint32_t>().data() : bed.pageable.data();
+       bed.gate.block(bed.a);
        bed.a.launch_host_func([data] { host_write(data, bytes); });
        bed.a.copy(bed.x, ConstHostSpan(data, bytes));
+       bed.gate.open();
      }},
     {"The work of a thread that was joined isn't waited for",
      {"race", "fill@a", "copy_to_host@b"},

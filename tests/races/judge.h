@@ -16,7 +16,8 @@ struct Judgement {
   std::string wrong;
   /// Each report as "race: fill@a, copy_to_host@b".
   std::vector<std::string> reports;
-  std::string said;  ///< what the process said, if something is wrong
+  std::string said;          ///< what the process said
+  bool is_left_out = false;  ///< the program said that the device can't show it
 };
 
 /// Why a program can't run on that place; "" if it can.

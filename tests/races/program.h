@@ -22,6 +22,9 @@ namespace races {
 inline constexpr std::uint64_t bytes = 4096;
 inline constexpr std::uint64_t half = bytes / 2;
 
+/// Why a device without Capability::host_copy is left out: the layer doesn't see such a copy's accesses.
+inline constexpr const char* by_host_function = "the library works on the host's memory in a host function of its own";
+
 /// What a program works with. All of it is there, and the device is idle, when the program begins. When the program is
 /// over everything that was submitted is waited for.
 struct Bed {
@@ -31,6 +34,8 @@ struct Bed {
 
   /// Says what expectations call a stream that a program made.
   void name(const char* name, const anyplace::StreamView& stream) const;
+  /// Says why this device can't show what the program is about: the form counts as left out. The program then returns.
+  void leave_out(const char* why) const;
   /// The device after this one, of the same backend.
   anyplace::Device next_device() const;
   /// Every element of `buffer` becomes 1.
