@@ -20,12 +20,15 @@ Importing loads no driver: a backend is loaded when its name is first used.
 from . import annotate, memory, monitor, random
 from ._command import cmake_prefix, doctor
 from ._core import (
+    Allocator,
     Array,
     Buffer,
     Device,
     Event,
     Graph,
+    GraphPool,
     HostBuffer,
+    HostRegistration,
     Kernel,
     MemoryPool,
     Module,
@@ -37,7 +40,9 @@ from ._core import (
     devices,
     from_dlpack,
     plugins,
+    pointer_attributes,
     register_plugin,
+    set_allocator,
     set_current_device,
     set_current_stream,
 )
@@ -55,6 +60,7 @@ from ._errors import (
 )
 
 __all__ = [
+    "Allocator",
     "Array",
     "Buffer",
     "ClosedError",
@@ -64,7 +70,9 @@ __all__ = [
     "Error",
     "Event",
     "Graph",
+    "GraphPool",
     "HostBuffer",
+    "HostRegistration",
     "InvalidArgumentError",
     "Kernel",
     "MemoryPool",
@@ -87,8 +95,10 @@ __all__ = [
     "memory",
     "monitor",
     "plugins",
+    "pointer_attributes",
     "random",
     "register_plugin",
+    "set_allocator",
     "set_current_device",
     "set_current_stream",
 ]
