@@ -22,6 +22,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _backend: str | None = None
 _initialised_in: int | None = None
+_thread = threading.local()
 
 LEGACY_HANDLE = 1
 PER_THREAD_HANDLE = 2
@@ -79,6 +80,12 @@ def set_current(index: int) -> None:
 def mark_initialised() -> None:
     global _initialised_in
     _initialised_in = os.getpid()
+    _thread.uses = True
+
+
+def thread_uses_device() -> bool:
+    """Whether this thread has used a device through a compat module."""
+    return getattr(_thread, "uses", False)
 
 
 def initialised() -> bool:

@@ -173,14 +173,16 @@ class SingleDeviceMemoryPool:
         self._allocator = _malloc if allocator is None else allocator
         self._device_id = get_device_id()
         self._lock = threading.Lock()
-        self._arenas: dict[int, _Arena] = {}
+        self._arenas: dict[tuple[int, int], _Arena] = {}
         self._freed: deque[_Chunk] = deque()
         self._total = 0
         self._free_total = 0
         self._limit = _limit_of(**_parse_limit_string(), device_id=self._device_id)
 
     def _arena(self, stream_ptr: int) -> _Arena:
-        return self._arenas.setdefault(stream_ptr, _Arena())
+        # The per-thread stream has one handle, and is another stream on each thread.
+        thread = threading.get_ident() if stream_ptr == _shared.PER_THREAD_HANDLE else 0
+        return self._arenas.setdefault((stream_ptr, thread), _Arena())
 
     # A chunk may be freed by the garbage collector, in the middle of another call on the same thread. So a free only
     # puts it into a queue, which whoever has the lock empties.

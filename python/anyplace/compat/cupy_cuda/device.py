@@ -44,6 +44,7 @@ class Device:
     def use(self) -> Device:
         """Makes the device current."""
         anyplace.set_current_device(self._device)
+        _shared.mark_initialised()
         return self
 
     @cupy_errors

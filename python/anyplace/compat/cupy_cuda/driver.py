@@ -31,8 +31,8 @@ def _is_cuda_python() -> bool:
 
 @driver_errors
 def ctxGetCurrent() -> int:
-    """The current device's context. A thread has one from its beginning, as the null stream's."""
-    return _context_of(_shared.current())
+    """The current device's context; 0 on a thread that has used no device yet."""
+    return _context_of(_shared.current()) if _shared.thread_uses_device() else 0
 
 
 @driver_errors
