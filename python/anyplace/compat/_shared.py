@@ -141,9 +141,11 @@ class StreamRef:
         self.keep = keep
         if handle > PER_THREAD_HANDLE:
             _streams[handle] = self
+            _by_id[stream.id] = self
 
 
 _streams: weakref.WeakValueDictionary[int, StreamRef] = weakref.WeakValueDictionary()
+_by_id: weakref.WeakValueDictionary[int, StreamRef] = weakref.WeakValueDictionary()
 
 
 def stream_handle(stream: Stream) -> int:
@@ -158,9 +160,8 @@ def event_handle(event: Event) -> int:
 
 
 def ref_of(stream: Stream) -> StreamRef:
-    handle = stream_handle(stream)
-    known = _streams.get(handle)
-    return known if known is not None and known.stream == stream else StreamRef(stream, handle)
+    known = _by_id.get(stream.id)  # a stream that is captured doesn't tell the vendor's handle
+    return StreamRef(stream, stream_handle(stream)) if known is None else known
 
 
 def ref_of_handle(handle: int, device: Device) -> StreamRef:

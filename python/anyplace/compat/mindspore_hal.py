@@ -304,7 +304,9 @@ class MemPool:
 
     def __init__(self, allocator: Any = None) -> None:
         if allocator is not None:
-            raise NotImplementedError("MemPool: a pool has the library's own allocator; docs/compat.md lists what there is")
+            raise NotImplementedError(
+                "MemPool: a pool has the library's own allocator; docs/compat.md lists what there is"
+            )
         self._pool = anyplace.MemoryPool(_device())
 
 
@@ -315,7 +317,10 @@ def use_mem_pool(pool: MemPool) -> _PoolScope:
     return _PoolScope(pool._pool)
 
 
-PluggableAllocator = _shared.refusing("PluggableAllocator", "MindSpore's allocators are of its own types; anyplace.Allocator.from_functions takes C functions")
+PluggableAllocator = _shared.refusing(
+    "PluggableAllocator",
+    "MindSpore's allocators are of its own types; anyplace.Allocator.from_functions takes C functions",
+)
 memory_replay = _shared.refusing("memory_replay", "MindSpore's files of allocations are its own")
 
 _NO_LIMITS = "devices aren't divided into groups of cores here"

@@ -53,6 +53,7 @@ def check_error(err: int) -> None:
     if err != 0:
         raise RuntimeError(f"the device's runtime failed with the code {err}")
 
+
 __all__ = [
     "Event",
     "Stream",

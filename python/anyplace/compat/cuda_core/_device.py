@@ -88,7 +88,9 @@ class Device:
 
     def _checked(self) -> anyplace.Device:
         if not getattr(_thread, "current", False):
-            raise CUDAError(f"Device {self._id} is not yet initialized, perhaps you forgot to call .set_current() first?")
+            raise CUDAError(
+                f"Device {self._id} is not yet initialized, perhaps you forgot to call .set_current() first?"
+            )
         return self._device
 
     @core_errors
@@ -180,10 +182,14 @@ class Device:
         return GraphBuilder._of(self.create_stream())
 
     def create_context(self, options: Any = None) -> Context:
-        raise NotImplementedError("Device.create_context: a device has its primary context; docs/compat.md lists what there is")
+        raise NotImplementedError(
+            "Device.create_context: a device has its primary context; docs/compat.md lists what there is"
+        )
 
     def to_system_device(self) -> Any:
-        raise NotImplementedError("Device.to_system_device: anyplace.monitor has the figures; docs/compat.md lists what there is")
+        raise NotImplementedError(
+            "Device.to_system_device: anyplace.monitor has the figures; docs/compat.md lists what there is"
+        )
 
     def can_access_peer(self, peer: int | Device) -> bool:
         other = Device(peer)

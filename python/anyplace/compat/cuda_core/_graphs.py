@@ -48,7 +48,9 @@ class GraphBuilder:
     _primary: bool
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
-        raise RuntimeError("GraphBuilder objects cannot be instantiated directly. Please use Device or Stream APIs (create_graph_builder).")
+        raise RuntimeError(
+            "GraphBuilder objects cannot be instantiated directly. Please use Device or Stream APIs (create_graph_builder)."
+        )
 
     @classmethod
     def _of(cls, stream: Stream, primary: bool = True) -> GraphBuilder:
@@ -158,4 +160,6 @@ class GraphBuilder:
     embed = _shared.refusing("GraphBuilder.embed", "a launch in a capture puts a graph into another")
 
 
-GraphDefinition = _shared.refusing("GraphDefinition", "graphs are captured in Python; the C++ library's Graph::add_ functions build them node by node")
+GraphDefinition = _shared.refusing(
+    "GraphDefinition", "graphs are captured in Python; the C++ library's Graph::add_ functions build them node by node"
+)

@@ -51,11 +51,15 @@ class Program:
 
     def __init__(self, code: str, code_type: str, options: Any = None) -> None:
         if code_type.lower() != "c++":
-            raise NotImplementedError(f"Program: {code_type!r} isn't compiled here, 'c++' is; docs/compat.md lists what there is")
+            raise NotImplementedError(
+                f"Program: {code_type!r} isn't compiled here, 'c++' is; docs/compat.md lists what there is"
+            )
         if not isinstance(code, str):
             raise TypeError("code: it is a str")
         self._code = code
-        self._options: ProgramOptions = ProgramOptions(**options) if isinstance(options, dict) else options or ProgramOptions()
+        self._options: ProgramOptions = (
+            ProgramOptions(**options) if isinstance(options, dict) else options or ProgramOptions()
+        )
 
     @property
     def backend(self) -> str:
@@ -70,7 +74,9 @@ class Program:
             raise ValueError(f"Unsupported target_type='{target_type}'; cubin, ptx and ltoir are known")
         options = self._options
         try:
-            includes = [options.include_path] if isinstance(options.include_path, str) else list(options.include_path or ())
+            includes = (
+                [options.include_path] if isinstance(options.include_path, str) else list(options.include_path or ())
+            )
             module = anyplace.Module.compile(
                 _shared.current(),
                 self._code,
@@ -83,8 +89,8 @@ class Program:
             )
         except anyplace.CompileError as error:
             if logs is not None:
-                logs.write(error.problem)
-            raise CUDAError(f"the program can't be compiled:\n{error.problem}") from error
+                logs.write(error.vendor_text)
+            raise CUDAError(f"the program can't be compiled:\n{error.vendor_text or error.problem}") from error
         return ObjectCode._of(module, target_type, options.name)
 
     def close(self) -> None:
@@ -99,7 +105,9 @@ class ObjectCode:
     _name: str
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
-        raise RuntimeError("ObjectCode objects cannot be instantiated directly. Please use ObjectCode APIs (from_cubin, from_ptx) or Program APIs (compile).")
+        raise RuntimeError(
+            "ObjectCode objects cannot be instantiated directly. Please use ObjectCode APIs (from_cubin, from_ptx) or Program APIs (compile)."
+        )
 
     @classmethod
     def _of(cls, module: anyplace.Module, code_type: str, name: str) -> ObjectCode:
@@ -111,7 +119,9 @@ class ObjectCode:
     @core_errors
     def _load(cls, module: bytes | str, code_type: str, name: str) -> ObjectCode:
         device = _shared.current()
-        loaded = anyplace.Module.from_file(device, module) if isinstance(module, str) else anyplace.Module(device, module)
+        loaded = (
+            anyplace.Module.from_file(device, module) if isinstance(module, str) else anyplace.Module(device, module)
+        )
         return cls._of(loaded, code_type, name)
 
     @classmethod
@@ -210,14 +220,18 @@ class Kernel:
 
     @property
     def num_arguments(self) -> int:
-        raise NotImplementedError("Kernel.num_arguments: images don't tell their kernels' arguments; docs/compat.md lists what there is")
+        raise NotImplementedError(
+            "Kernel.num_arguments: images don't tell their kernels' arguments; docs/compat.md lists what there is"
+        )
 
     arguments_info = num_arguments
 
 
 def _three(sizes: Any, name: str) -> tuple[int, ...]:
     found = (sizes,) if isinstance(sizes, int) else tuple(sizes)
-    if not 1 <= len(found) <= 3 or any(isinstance(each, bool) or not isinstance(each, int) or each < 1 for each in found):
+    if not 1 <= len(found) <= 3 or any(
+        isinstance(each, bool) or not isinstance(each, int) or each < 1 for each in found
+    ):
         raise ValueError(f"LaunchConfig.{name} is an int, or up to three of them, each at least 1; not {sizes!r}")
     return (*found, 1, 1)[:3]
 
@@ -236,9 +250,13 @@ class LaunchConfig:
         self.grid = _three(self.grid, "grid")
         self.block = _three(self.block, "block")
         if self.cluster is not None:
-            raise NotImplementedError("LaunchConfig.cluster: there are no clusters of blocks here; docs/compat.md lists what there is")
+            raise NotImplementedError(
+                "LaunchConfig.cluster: there are no clusters of blocks here; docs/compat.md lists what there is"
+            )
         if self.is_cooperative:
-            raise NotImplementedError("LaunchConfig.is_cooperative: launches of cooperating blocks aren't there; docs/compat.md lists what there is")
+            raise NotImplementedError(
+                "LaunchConfig.is_cooperative: launches of cooperating blocks aren't there; docs/compat.md lists what there is"
+            )
 
 
 def _argument(value: Any) -> Any:

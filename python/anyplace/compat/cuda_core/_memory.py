@@ -82,14 +82,18 @@ class Buffer:
                 raise ValueError("a destination buffer must be provided (this buffer does not have a memory_resource)")
             dst = self._resource.allocate(self._size, stream=stream)
         if dst._size != self._size:
-            raise ValueError(f"buffer sizes mismatch between src and dst (sizes are: src={self._size}, dst={dst._size})")
+            raise ValueError(
+                f"buffer sizes mismatch between src and dst (sizes are: src={self._size}, dst={dst._size})"
+            )
         stream_of(stream).copy_address(dst._address, self._address, self._size)
         return dst
 
     @core_errors
     def copy_from(self, src: Buffer, *, stream: Any, options: Any = None) -> None:
         if src._size != self._size:
-            raise ValueError(f"buffer sizes mismatch between src and dst (sizes are: src={src._size}, dst={self._size})")
+            raise ValueError(
+                f"buffer sizes mismatch between src and dst (sizes are: src={src._size}, dst={self._size})"
+            )
         stream_of(stream).copy_address(self._address, src._address, self._size)
 
     @core_errors
@@ -121,7 +125,9 @@ class Buffer:
         if isinstance(memory, anyplace.Buffer | anyplace.HostBuffer) and where is not None:
             memory.record_stream(where)
         elif memory is None and self._resource is not None and where is not None:
-            self._resource.deallocate(address, self._size, stream=Stream._of(_shared.ref_of(where), _shared.stream_handle(where)))
+            self._resource.deallocate(
+                address, self._size, stream=Stream._of(_shared.ref_of(where), _shared.stream_handle(where))
+            )
         self._owner = None
 
     def __del__(self) -> None:
@@ -265,7 +271,9 @@ class PinnedMemoryResource(_DeviceResource):
         super().__init__()
         chosen = _options(options, PinnedMemoryResourceOptions)
         if chosen.ipc_enabled:
-            raise NotImplementedError("PinnedMemoryResource: pinned memory isn't shared between processes; docs/compat.md lists what there is")
+            raise NotImplementedError(
+                "PinnedMemoryResource: pinned memory isn't shared between processes; docs/compat.md lists what there is"
+            )
 
     @core_errors
     def allocate(self, size: int, *, stream: Any = None) -> Buffer:
@@ -290,4 +298,6 @@ class LegacyPinnedMemoryResource(PinnedMemoryResource):
 
 _GRAPHS = "buffers that are allocated in a capture come from the graph's pool by themselves"
 GraphMemoryResource = _shared.refusing("GraphMemoryResource", _GRAPHS)
-VirtualMemoryResource = _shared.refusing("VirtualMemoryResource", "reservations of addresses aren't part of the Python package")
+VirtualMemoryResource = _shared.refusing(
+    "VirtualMemoryResource", "reservations of addresses aren't part of the Python package"
+)

@@ -118,12 +118,16 @@ class Event:
         if not isinstance(other, Event):
             return NotImplemented
         if not (self.is_timing_enabled and other.is_timing_enabled):
-            raise RuntimeError("Both Events must be created with timing enabled in order to subtract them; use EventOptions(timing_enabled=True).")
+            raise RuntimeError(
+                "Both Events must be created with timing enabled in order to subtract them; use EventOptions(timing_enabled=True)."
+            )
         try:
             return other._event.elapsed_time(self._event)
         except anyplace.Error as error:
             if error.code == "not_recorded":
-                raise RuntimeError("Both Events must be recorded before they can be subtracted; use Stream.record() to record both events to a stream.") from error
+                raise RuntimeError(
+                    "Both Events must be recorded before they can be subtracted; use Stream.record() to record both events to a stream."
+                ) from error
             if error.code == "not_ready":
                 raise RuntimeError("One or both events have not completed.") from error
             raise
@@ -182,7 +186,9 @@ class Stream:
     _closed: bool
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
-        raise RuntimeError("Stream objects cannot be instantiated directly. Please use Device APIs (create_stream) or other Stream APIs (from_handle).")
+        raise RuntimeError(
+            "Stream objects cannot be instantiated directly. Please use Device APIs (create_stream) or other Stream APIs (from_handle)."
+        )
 
     @classmethod
     def _of(cls, ref: StreamRef | None, handle: int, nonblocking: bool = False) -> Any:
@@ -259,7 +265,9 @@ class Stream:
             try:
                 handle = _shared.handle_of_protocol(event_or_stream)
             except TypeError as error:
-                raise ValueError(f"only an Event, Stream, or object supporting __cuda_stream__ can be waited, got {type(event_or_stream)}") from error
+                raise ValueError(
+                    f"only an Event, Stream, or object supporting __cuda_stream__ can be waited, got {type(event_or_stream)}"
+                ) from error
             other = _shared.ref_of_handle(handle, self._stream.device).stream
         self._stream.wait_stream(other)
 
@@ -298,7 +306,9 @@ class Stream:
 
     @property
     def resources(self) -> Any:
-        raise NotImplementedError("Stream.resources: devices aren't divided into groups of processors here; docs/compat.md lists what there is")
+        raise NotImplementedError(
+            "Stream.resources: devices aren't divided into groups of processors here; docs/compat.md lists what there is"
+        )
 
     def create_graph_builder(self) -> Any:
         """A builder that captures this stream."""

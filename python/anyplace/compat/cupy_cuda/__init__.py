@@ -91,7 +91,6 @@ def profile() -> Iterator[None]:
         profiler.stop()
 
 
-
 __all__ = [
     "BaseMemory",
     "CFunctionAllocator",

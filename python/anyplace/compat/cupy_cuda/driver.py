@@ -16,6 +16,7 @@ __all__ = [
     "streamGetCtx",
 ]
 
+
 def _context_of(device: anyplace.Device) -> int:
     return device.native_context() if _shared.is_cuda_like() else device.index + 1
 

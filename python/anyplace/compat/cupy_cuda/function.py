@@ -116,7 +116,8 @@ class RawModule:
                     device, self.code, name_expressions=self.name_expressions, **_compile_options(self.options)
                 )
             except anyplace.CompileError as error:
-                raise CompileException(error.problem, self.code, "kernels.cu", self.options, self.backend) from error
+                log = error.vendor_text or error.problem
+                raise CompileException(log, self.code, "kernels.cu", self.options, self.backend) from error
         self._modules[index] = module
         return module
 

@@ -325,7 +325,9 @@ class CFunctionAllocator:
     def __init__(self, param: int, malloc_func: int, free_func: int, owner: object) -> None:
         self._param = param
         self._owner = owner
-        self._malloc_func = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)(malloc_func)
+        self._malloc_func = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)(
+            malloc_func
+        )
         self._free_func = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)(free_func)
 
     def malloc(self, size: int) -> MemoryPointer:

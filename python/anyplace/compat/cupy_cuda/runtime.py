@@ -539,7 +539,9 @@ def ipcCloseMemHandle(ptr: int) -> None:
     _addresses.take(ptr)
 
 
-ipcGetMemHandle = _shared.refusing("runtime.ipcGetMemHandle", "memory for other processes is made with Buffer(shareable=True)")
+ipcGetMemHandle = _shared.refusing(
+    "runtime.ipcGetMemHandle", "memory for other processes is made with Buffer(shareable=True)"
+)
 
 
 def profilerStart() -> None:

@@ -154,7 +154,9 @@ class Stream:
             self._ref = _shared.ref_of_handle(int(keywords["stream_id"]), where)
             return
         if keywords:
-            raise TypeError(f"Stream has no argument {next(iter(keywords))}; stream_id, device_index, device_type, stream_ptr are")
+            raise TypeError(
+                f"Stream has no argument {next(iter(keywords))}; stream_id, device_index, device_type, stream_ptr are"
+            )
         where = _shared.current() if _same_index(device) else _device_of(device)
         self._ref = _shared.ref_of(anyplace.Stream(where, priority=priority))
 

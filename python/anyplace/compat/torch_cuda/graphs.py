@@ -27,7 +27,9 @@ def graph_pool_handle() -> _PoolId:
 
 def _pool_of(pool: Any, device: anyplace.Device) -> tuple[_PoolId, anyplace.GraphPool]:
     if isinstance(pool, MemPool):
-        raise NotImplementedError("pool: a graph's memory comes from graph_pool_handle() or another graph, not from a MemPool")
+        raise NotImplementedError(
+            "pool: a graph's memory comes from graph_pool_handle() or another graph, not from a MemPool"
+        )
     token: _PoolId = graph_pool_handle() if pool is None else tuple(pool)
     if token not in _pools:
         _pools[token] = anyplace.GraphPool(device)
@@ -57,7 +59,9 @@ class CUDAGraph:
     ) -> None:
         """Captures the current stream, which isn't the default one."""
         if capture_error_mode not in ("global", "thread_local", "relaxed"):
-            raise RuntimeError(f"Unknown capture error mode: '{capture_error_mode}'; global, thread_local and relaxed are known")
+            raise RuntimeError(
+                f"Unknown capture error mode: '{capture_error_mode}'; global, thread_local and relaxed are known"
+            )
         stream = current_stream()
         if stream.cuda_stream == 0:
             raise RuntimeError("CUDA graphs must be captured on a non-default stream: with torch.cuda.stream(s)")
@@ -121,7 +125,9 @@ class CUDAGraph:
 
     raw_cuda_graph = _shared.refusing("CUDAGraph.raw_cuda_graph", "graphs have no handle of the vendor's")
     raw_cuda_graph_exec = _shared.refusing("CUDAGraph.raw_cuda_graph_exec", "graphs have no handle of the vendor's")
-    get_graph_data = _shared.refusing("CUDAGraph.get_graph_data", "the data are PyTorch's own; debug_dump writes the nodes")
+    get_graph_data = _shared.refusing(
+        "CUDAGraph.get_graph_data", "the data are PyTorch's own; debug_dump writes the nodes"
+    )
 
     def retain_object(self, *objects: object) -> None:
         """Keeps the objects as long as the graph."""

@@ -257,7 +257,9 @@ def ipc_collect() -> None:
 
 
 host_memory_stats = _shared.refusing("host_memory_stats", "the pinned allocator has no figures")
-host_memory_stats_as_nested_dict = _shared.refusing("host_memory_stats_as_nested_dict", "the pinned allocator has no figures")
+host_memory_stats_as_nested_dict = _shared.refusing(
+    "host_memory_stats_as_nested_dict", "the pinned allocator has no figures"
+)
 reset_peak_host_memory_stats = _shared.refusing("reset_peak_host_memory_stats", "the pinned allocator has no figures")
 reset_accumulated_host_memory_stats = _shared.refusing(
     "reset_accumulated_host_memory_stats", "the pinned allocator has no figures"

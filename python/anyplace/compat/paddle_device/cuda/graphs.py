@@ -25,6 +25,7 @@ class CUDAGraph:
         self._graph: anyplace.Graph | None = None
         self._stream: anyplace.Stream | None = None
         self._former: anyplace.Stream | None = None
+        self._ref: _shared.StreamRef | None = None
 
     def capture_begin(self) -> None:
         """Captures the current stream; where that is the null stream, which can't be, a stream of its own is current."""
@@ -33,6 +34,7 @@ class CUDAGraph:
             self._former = current
             current.synchronize()
             current = anyplace.Stream(self._device)
+            self._ref = _shared.ref_of(current)
             anyplace.set_current_stream(current)
         current.begin_capture(self._mode)
         self._stream = current
