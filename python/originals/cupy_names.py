@@ -16,7 +16,9 @@ import warnings
 
 import numpy
 import pytest
+from stand_ins import Refusals, module, skip_for
 
+from anyplace import compat
 from anyplace.compat import cupy_cuda
 
 
@@ -52,6 +54,13 @@ class Array:
 
     __add__ = __radd__ = __iadd__ = __mul__ = __rmul__ = __pow__ = __sub__ = __truediv__ = _needs_arithmetic
     __getitem__ = __setitem__ = __eq__ = __lt__ = __gt__ = _needs_arithmetic
+
+
+def _compiled(kind):
+    """RawKernel or RawModule, where the device takes what the compiler makes; a double takes nothing."""
+    if compat.backend() == "cpu_sim":
+        return kind
+    return lambda *args, **keywords: pytest.skip("needs a compiled kernel, which no double takes")
 
 
 def _array(values, dtype=None):
@@ -104,25 +113,8 @@ def _shaped_random(shape, xp=None, dtype=numpy.float32, **keywords):
     return _array(numpy.random.default_rng(0).random(shape), dtype)
 
 
-def _module(name, **members):
-    module = types.ModuleType(name)
-    module.__dict__.update(members)
-    module.__path__ = []
-    sys.modules[name] = module
-    return module
-
-
-def _needing(name):
-    def needed(member):
-        if member.startswith("__"):
-            raise AttributeError(member)
-        pytest.skip(f"needs CuPy's {name}.{member}", allow_module_level=True)
-
-    return needed
-
-
 def _install():
-    testing = _module(
+    testing = module(
         "cupy.testing",
         parameterize=_parameterize,
         product=_product,
@@ -133,10 +125,10 @@ def _install():
         assert_array_equal=lambda a, b: numpy.testing.assert_array_equal(_host(a), _host(b)),
         AssertionError=AssertionError,
     )
-    testing.__getattr__ = _needing("cupy.testing")
-    from_data = _module("cupy._creation.from_data", array=_array)
-    creation = _module("cupy._creation", from_data=from_data)
-    top = _module(
+    testing.__getattr__ = skip_for("cupy.testing")
+    from_data = module("cupy._creation.from_data", array=_array)
+    creation = module("cupy._creation", from_data=from_data)
+    top = module(
         "cupy",
         cuda=cupy_cuda,
         testing=testing,
@@ -147,29 +139,18 @@ def _install():
         zeros=lambda shape, dtype=float: _array(numpy.zeros(shape, dtype)),
         ones=lambda shape, dtype=float: _array(numpy.ones(shape, dtype)),
         arange=lambda *args, dtype=None: _array(numpy.arange(*args, dtype=dtype)),
-        RawKernel=cupy_cuda.RawKernel,
-        RawModule=cupy_cuda.RawModule,
+        RawKernel=_compiled(cupy_cuda.RawKernel),
+        RawModule=_compiled(cupy_cuda.RawModule),
         get_default_memory_pool=cupy_cuda.get_default_memory_pool,
         get_default_pinned_memory_pool=cupy_cuda.get_default_pinned_memory_pool,
         **{name: getattr(numpy, name) for name in ("int8", "uint8", "int32", "int64", "float32", "float64")},
     )
-    top.__getattr__ = _needing("cupy")
-    _module("cupyx").__getattr__ = _needing("cupyx")
+    top.__getattr__ = skip_for("cupy")
+    module("cupyx").__getattr__ = skip_for("cupyx")
     sys.modules["cupy.cuda"] = cupy_cuda
     for name, member in list(vars(cupy_cuda).items()):
         if isinstance(member, types.ModuleType) and member.__name__.startswith("anyplace.compat.cupy_cuda."):
             sys.modules[f"cupy.cuda.{name}"] = member
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_makereport(item, call):
-    """A name that the compat module refuses leaves its test out, with the module's reason."""
-    report = yield
-    error = None if call.excinfo is None else call.excinfo.value
-    if isinstance(error, NotImplementedError) and "docs/compat.md" in str(error):
-        report.outcome = "skipped"
-        report.longrepr = (str(item.path), item.location[1] or 0, f"Skipped: {error}")
-    return report
 
 
 def _host(array):
@@ -177,6 +158,7 @@ def _host(array):
 
 
 def pytest_configure(config):
+    config.pluginmanager.register(Refusals())
     config.addinivalue_line("markers", "slow: takes long")
     config.addinivalue_line("markers", "thread_unsafe: not for several threads at once")
 

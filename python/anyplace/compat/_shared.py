@@ -225,6 +225,7 @@ def refusing(name: str, reason: str) -> Callable[..., Any]:
         raise NotImplementedError(f"{name}: {reason}; docs/compat.md lists what there is")
 
     refused.__name__ = refused.__qualname__ = name.rpartition(".")[2]
+    refused.__dict__["refuses"] = reason
     refused.__doc__ = f"Raises NotImplementedError: {reason}."
     return refused
 

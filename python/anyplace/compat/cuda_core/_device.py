@@ -181,15 +181,8 @@ class Device:
 
         return GraphBuilder._of(self.create_stream())
 
-    def create_context(self, options: Any = None) -> Context:
-        raise NotImplementedError(
-            "Device.create_context: a device has its primary context; docs/compat.md lists what there is"
-        )
-
-    def to_system_device(self) -> Any:
-        raise NotImplementedError(
-            "Device.to_system_device: anyplace.monitor has the figures; docs/compat.md lists what there is"
-        )
+    create_context = _shared.refusing("Device.create_context", "a device has its primary context")
+    to_system_device = _shared.refusing("Device.to_system_device", "anyplace.monitor has the figures")
 
     def can_access_peer(self, peer: int | Device) -> bool:
         other = Device(peer)

@@ -82,7 +82,7 @@ class Device:
     @cupy_errors
     def attributes(self) -> dict[str, int]:
         """The device's attributes that the backend tells, by CUDA's names without cudaDevAttr."""
-        return attributes_of(self._device)
+        return _attributes_of(self._device)
 
     @property
     @cupy_errors
@@ -123,7 +123,7 @@ class Device:
         return f"<CUDA Device {self.id}>"
 
 
-def attributes_of(device: anyplace.Device) -> dict[str, int]:
+def _attributes_of(device: anyplace.Device) -> dict[str, int]:
     facts = device.properties
     major, minor = _shared.capability_of(device)
     found: dict[str, int | None] = {

@@ -12,7 +12,7 @@ import anyplace
 from .. import _shared
 from . import profiler as _profiler
 from ._errors import CUDARuntimeError, cupy_errors
-from .device import attributes_of as _attributes_of
+from .device import _attributes_of
 
 is_hip = False
 

@@ -118,7 +118,6 @@ cudart = _compat.refusing("paddle.device.cuda.cudart", "it has no meaning off CU
 
 __all__ = [
     "Event",
-    "Place",
     "Stream",
     "allocate_record_guard",
     "allocate_record_plot",
