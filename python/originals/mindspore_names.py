@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plugin for pytest: MindSpore's own tests find anyplace.compat.mindspore_hal as mindspore.hal and mindspore.runtime."""
+"""A plugin for pytest: MindSpore's own tests find anyplace.compat.mindspore_hal as hal and runtime."""
 
 import sys
 

@@ -57,9 +57,7 @@ def public_names(module):
     while submodules:
         name, value = submodules.pop()
         known = {each.rpartition(".")[2] for each in found if "." not in each}
-        found |= {
-            f"{name}.{each}" for each in names_of(value) if each.partition(".")[0] not in known or name == "cuda"
-        }
+        found |= {f"{name}.{each}" for each in names_of(value) if each.partition(".")[0] not in known or name == "cuda"}
         submodules += [
             (f"{name}.{inner}", deeper)
             for inner, deeper in vars(value).items()

@@ -37,7 +37,11 @@ def test_the_program_of_paddles_page_of_streams_runs():
 
 def test_paddles_stream_guard_changes_the_place_as_well(second):
     stream = paddle_device.Stream("gpu:1")
-    for scope in (paddle_device.stream_guard(stream), paddle_device.StreamContext(stream), paddle_device.stream(stream)):
+    for scope in (
+        paddle_device.stream_guard(stream),
+        paddle_device.StreamContext(stream),
+        paddle_device.stream(stream),
+    ):
         with pytest.raises(KeyError), scope:
             assert paddle_device.get_device() == "gpu:1" and paddle_device.current_stream() is stream
             raise KeyError

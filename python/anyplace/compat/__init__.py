@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of other libraries for devices, streams, events and memory, over anyplace: code runs after one import is changed.
+"""Other libraries' names for devices, streams, events and memory: code runs after one import is changed.
 
     from anyplace.compat import torch_cuda            # for torch.cuda
     from anyplace.compat import torch_accelerator     # for torch.accelerator

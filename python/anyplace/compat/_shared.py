@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the compat modules share: the backend behind their device numbers, handles as numbers, and the words of refusals.
+"""What the compat modules share: the backend behind their device numbers, handles, and the words of refusals.
 
 It has no behaviour of one original; each module does as its own does.
 """

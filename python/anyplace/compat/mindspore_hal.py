@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of mindspore.hal and mindspore.runtime over anyplace. The current stream is the process's, as MindSpore's is.
+"""mindspore.hal's and mindspore.runtime's names over anyplace. The current stream is the process's, as MindSpore's.
 
 The target "GPU" is the backend's devices, whatever backend there is; there is no "Ascend".
 """

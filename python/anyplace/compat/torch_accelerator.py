@@ -15,7 +15,7 @@ from .torch_cuda._streams import _DeviceName
 
 
 class Stream(torch_cuda.Stream):
-    """torch.Stream: Stream(device=None, *, priority=0), or Stream(stream_id, device_index, device_type, *, priority=0)."""
+    """torch.Stream: by device, or by stream_id, device_index and device_type."""
 
     def __init__(self, *args: Any, priority: int = 0, **keywords: Any) -> None:
         if len(args) == 3:

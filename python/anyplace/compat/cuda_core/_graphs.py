@@ -49,7 +49,8 @@ class GraphBuilder:
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         raise RuntimeError(
-            "GraphBuilder objects cannot be instantiated directly. Please use Device or Stream APIs (create_graph_builder)."
+            "GraphBuilder objects cannot be instantiated directly. Please use Device or Stream APIs "
+            "(create_graph_builder)."
         )
 
     @classmethod

@@ -106,7 +106,8 @@ class ObjectCode:
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         raise RuntimeError(
-            "ObjectCode objects cannot be instantiated directly. Please use ObjectCode APIs (from_cubin, from_ptx) or Program APIs (compile)."
+            "ObjectCode objects cannot be instantiated directly. Please use ObjectCode APIs (from_cubin, from_ptx) or "
+            "Program APIs (compile)."
         )
 
     @classmethod
@@ -136,10 +137,7 @@ class ObjectCode:
     def from_fatbin(cls, module: bytes | str, *, name: str = "", symbol_mapping: Any = None) -> ObjectCode:
         return cls._load(module, "fatbin", name)
 
-    @classmethod
-    def from_ltoir(cls, module: Any, *, name: str = "", symbol_mapping: Any = None) -> ObjectCode:
-        raise NotImplementedError("ObjectCode.from_ltoir: nothing is linked here; docs/compat.md lists what there is")
-
+    from_ltoir = _shared.refusing("ObjectCode.from_ltoir", "nothing is linked here")
     from_object = from_library = from_ltoir
 
     @property
@@ -255,7 +253,8 @@ class LaunchConfig:
             )
         if self.is_cooperative:
             raise NotImplementedError(
-                "LaunchConfig.is_cooperative: launches of cooperating blocks aren't there; docs/compat.md lists what there is"
+                "LaunchConfig.is_cooperative: launches of cooperating blocks aren't there; "
+                "docs/compat.md lists what there is"
             )
 
 

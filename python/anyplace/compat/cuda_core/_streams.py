@@ -119,14 +119,16 @@ class Event:
             return NotImplemented
         if not (self.is_timing_enabled and other.is_timing_enabled):
             raise RuntimeError(
-                "Both Events must be created with timing enabled in order to subtract them; use EventOptions(timing_enabled=True)."
+                "Both Events must be created with timing enabled in order to subtract them; "
+                "use EventOptions(timing_enabled=True)."
             )
         try:
             return other._event.elapsed_time(self._event)
         except anyplace.Error as error:
             if error.code == "not_recorded":
                 raise RuntimeError(
-                    "Both Events must be recorded before they can be subtracted; use Stream.record() to record both events to a stream."
+                    "Both Events must be recorded before they can be subtracted; "
+                    "use Stream.record() to record both events to a stream."
                 ) from error
             if error.code == "not_ready":
                 raise RuntimeError("One or both events have not completed.") from error
@@ -187,7 +189,8 @@ class Stream:
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         raise RuntimeError(
-            "Stream objects cannot be instantiated directly. Please use Device APIs (create_stream) or other Stream APIs (from_handle)."
+            "Stream objects cannot be instantiated directly. Please use Device APIs (create_stream) or other "
+            "Stream APIs (from_handle)."
         )
 
     @classmethod
@@ -266,7 +269,8 @@ class Stream:
                 handle = _shared.handle_of_protocol(event_or_stream)
             except TypeError as error:
                 raise ValueError(
-                    f"only an Event, Stream, or object supporting __cuda_stream__ can be waited, got {type(event_or_stream)}"
+                    "only an Event, Stream, or object supporting __cuda_stream__ can be waited, got "
+                    f"{type(event_or_stream)}"
                 ) from error
             other = _shared.ref_of_handle(handle, self._stream.device).stream
         self._stream.wait_stream(other)
@@ -307,7 +311,8 @@ class Stream:
     @property
     def resources(self) -> Any:
         raise NotImplementedError(
-            "Stream.resources: devices aren't divided into groups of processors here; docs/compat.md lists what there is"
+            "Stream.resources: devices aren't divided into groups of processors here; "
+            "docs/compat.md lists what there is"
         )
 
     def create_graph_builder(self) -> Any:

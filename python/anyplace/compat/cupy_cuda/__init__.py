@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cupy.cuda's names over anyplace, with CuPy's RawKernel and RawModule. docs/compat.md has each, and where it differs."""
+"""cupy.cuda's names over anyplace, with CuPy's RawKernel and RawModule. docs/compat.md says where they differ."""
 
 from __future__ import annotations
 

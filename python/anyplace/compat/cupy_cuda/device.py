@@ -16,7 +16,7 @@ _entered = threading.local()
 
 
 class Device:
-    """A device's number; it is looked up when it is used. `with device:` makes it current and restores the former one."""
+    """A device's number, looked up when it is used. `with device:` makes it current and restores the former one."""
 
     def __init__(self, device: Any = None) -> None:
         if device is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cupy.cuda.runtime: the functions of CUDA's runtime by number, as CuPy has them, for devices, streams, events and memory."""
+"""cupy.cuda.runtime: CUDA's runtime by number, as CuPy has it, for devices, streams, events and memory."""
 
 from __future__ import annotations
 

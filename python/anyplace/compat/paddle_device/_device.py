@@ -77,7 +77,8 @@ def _parsed(device: Any) -> tuple[str, int]:
             index = _shared.index_of_text(device, (*_NAMES, _shared.backend()))
         except ValueError as error:
             raise ValueError(
-                f"The device must be a string which is like 'cpu', 'gpu', 'gpu:x' or '{_shared.backend()}:x', not {device!r}"
+                "The device must be a string which is like 'cpu', 'gpu', 'gpu:x' or "
+                f"'{_shared.backend()}:x', not {device!r}"
             ) from error
         return "gpu", _shared.current().index if index is None else index
     raise ValueError(f"device: a {type(device).__name__} is no device; an int, 'gpu:0', 'cpu' or a Place is")

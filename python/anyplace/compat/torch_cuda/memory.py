@@ -217,7 +217,8 @@ class MemPool:
     ) -> None:
         if allocator is not None or use_on_oom or no_split or symmetric:
             raise NotImplementedError(
-                "MemPool: a pool has the library's own allocator; allocator, use_on_oom, no_split and symmetric aren't there"
+                "MemPool: a pool has the library's own allocator; allocator, use_on_oom, no_split and symmetric "
+                "aren't there; docs/compat.md lists what there is"
             )
         self.device = _device_of(None)
         self._pool = anyplace.MemoryPool(self.device)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch.cuda.profiler: marks where a profile begins and ends. Profilers of anyplace are started by their own commands."""
+"""torch.cuda.profiler: marks where a profile begins and ends. Profilers are started by their own commands."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class CUDAGraph:
         self._ref: _shared.StreamRef | None = None
 
     def capture_begin(self) -> None:
-        """Captures the current stream; where that is the null stream, which can't be, a stream of its own is current."""
+        """Captures the current stream; for the null stream, which can't be captured, a stream of its own is current."""
         current = anyplace.current_stream(self._device)
         if current == self._device.default_stream:
             self._former = current
