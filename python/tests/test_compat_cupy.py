@@ -422,3 +422,30 @@ def test_the_runtimes_functions_go_by_number():
     runtime.streamDestroy(stream)
     assert runtime.getDeviceProperties(0)["name"] == runtime.getDeviceProperties(0)["name"].strip()
     assert runtime.memGetInfo()[1] > 0 and cuda.driver.ctxGetCurrent() != 0
+
+
+def test_the_interpreter_ends_with_memory_in_use(run):
+    program = run(
+        "import time\n"
+        "from anyplace.compat import cupy_cuda as cuda\n"
+        "stream = cuda.Stream(non_blocking=True)\n"
+        "held, raw = cuda.alloc(1000), cuda.Memory(1000)\n"
+        "stream.launch_host_func(time.sleep, 0.2)\n"
+        "for i in range(100): stream.launch_host_func(print, 'late')\n"
+        "held.memset_async(0, 1000, stream)\n",
+        ANYPLACE_COMPAT=anyplace.compat.backend(),
+    )
+    assert program.returncode == 0 and program.stderr == "", program.stderr
+
+
+def test_a_null_stream_is_left_on_the_device_that_it_was_entered_on(second):
+    stream = cuda.Stream()
+    with stream:
+        with cuda.Stream.null:
+            with cuda.Device(second):
+                pass
+            cuda.Device(second).use()
+        cuda.Device(0).use()
+        assert cuda.get_current_stream() is stream
+    with pytest.raises(RuntimeError, match="entered"):
+        stream.__exit__(None, None, None)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,6 +36,8 @@ class BaseMemory:
 
 def _waited_for(buffer: anyplace.Buffer) -> None:
     """As CUDA's own free does: all work of the device is done before memory goes back, whatever stream uses it."""
+    if sys.is_finalizing():
+        return  # host functions of Python's don't run any more, and work behind them may never be done
     try:
         buffer.device.synchronize()
     except anyplace.Error:

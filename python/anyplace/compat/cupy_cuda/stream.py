@@ -24,6 +24,7 @@ class _ThreadStreams(threading.local):
     def __init__(self) -> None:
         self.current: dict[int, BaseStream] = {}
         self.stacks: dict[int, list[BaseStream]] = {}
+        self.entered: list[int] = []  # the devices of the `with` statements, the innermost last
 
 
 _thread = _ThreadStreams()
@@ -93,11 +94,14 @@ class BaseStream:
     def __enter__(self) -> BaseStream:
         device = self._checked_device()
         _thread.stacks.setdefault(device, []).append(self)
+        _thread.entered.append(device)
         self._make_current(device)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        device = get_device_id() if self.device_id < 0 else self.device_id
+        if not _thread.entered:
+            raise RuntimeError("the stream wasn't entered on this thread")
+        device = _thread.entered.pop()
         stack = _thread.stacks[device]
         stack.pop()
         (stack[-1] if stack else Stream.null)._make_current(device)

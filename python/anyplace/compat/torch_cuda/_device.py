@@ -207,9 +207,7 @@ def get_gencode_flags() -> str:
 
 def _figure(device: _DeviceIndex, name: str) -> float:
     where = _device_of(device)
-    # Utilization is told of the time between two samples.
-    monitor = anyplace.monitor.Monitor(where)
-    figure = monitor.sample()[name]
+    figure = anyplace.monitor.sample(where)[name]
     if figure is None:
         raise RuntimeError(f"{where}: the vendor doesn't tell {name}: {anyplace.monitor.source(where)}")
     return float(figure)
