@@ -209,6 +209,19 @@ void bind_foreign(nb::class_<BufferObject>& buffer, nb::class_<EventObject>& eve
           "Opens another process's event; docs/ipc.md has the rules.");
 }
 
+// -- Waiting in a coroutine. anyplace/_awaiting.py has the thread that watches events.
+
+nb::object awaited(const nb::handle& self) {
+  return nb::module_::import_("anyplace._awaiting").attr("wait")(self).attr("__await__")();
+}
+
+void bind_awaits(nb::class_<StreamObject>& stream, nb::class_<EventObject>& event) {
+  stream.def("__await__", &awaited, nb::sig("def __await__(self) -> collections.abc.Generator[typing.Any, None, None]"),
+             "In a coroutine: waits for the work submitted before, and raises the stream's fault without clearing it.");
+  event.def("__await__", &awaited, nb::sig("def __await__(self) -> collections.abc.Generator[typing.Any, None, None]"),
+            "In a coroutine: waits for the most recent record.");
+}
+
 // -- Allocators that are C functions.
 
 using AllocateFunction = void* (*)(ssize_t bytes, int device, void* stream);
@@ -324,6 +337,7 @@ void bind_raw(nb::module_& module) {
   bind_captures(module, stream);
   bind_addresses(module, stream);
   bind_foreign(buffer, event);
+  bind_awaits(stream, event);
   bind_allocators(module);
   bind_processes(device);
 }
