@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`await event` and `await stream`: one thread of the process watches every event that a coroutine waits for.
 
-It asks the events again and again, more rarely the longer none is complete, and ends when none is waited for. Invariant:
-a future is touched on its own loop's thread alone.
+It asks the events again and again, more rarely the longer none is complete, and ends when none is waited for.
+Invariant: a future is touched on its own loop's thread alone.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How buffers and events are pickled: as what another process of this machine opens them with. docs/ipc.md has the rules."""
+"""How buffers and events are pickled: as what another process of this machine opens. docs/ipc.md has the rules."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ NB_MODULE(_core, module) {
   anyplace::python::bind_memory(module);
   anyplace::python::bind_kernels(module);
   anyplace::python::bind_graphs(module);
-  anyplace::python::bind_raw(module);
   anyplace::python::bind_arrays(module);
+  anyplace::python::bind_raw(module);
   anyplace::python::bind_allocator(module);
   anyplace::python::bind_random(module);
   anyplace::python::bind_services(module);

@@ -38,6 +38,8 @@ def _compile_options(options: tuple[str, ...]) -> dict[str, Any]:
 
 def _argument(value: Any) -> Any:
     """What a launch takes for CuPy's argument: pointers and arrays as memory, all else as it is."""
+    if isinstance(value, anyplace.Buffer | anyplace.Array | anyplace.HostBuffer):
+        return value
     if hasattr(value, "__cuda_array_interface__"):
         return int(value.__cuda_array_interface__["data"][0])
     data = getattr(value, "data", None)
