@@ -132,10 +132,10 @@ TEST_CASE("Variables of a string are found by name, and each module has its own"
       "extern \"C\" __device__ int counted = 5;\n"
       "__constant__ float table[3] = {1, 2, 3};\n"
       "static __device__ int hidden = 1;\n"
-      "extern \"C\" __global__ void count() { counted += hidden; }\n";
+      "extern \"C\" __global__ void add() { counted += hidden; }\n";
   const Module one = Module::compile(device, source);
   const Module other = Module::compile(device, std::string(source) + "// another image\n");
-  stream.launch(one.kernel("count"), {1, 1});
+  stream.launch(one.kernel("add"), {1, 1});
   int values[2] = {0, 0};
   stream.copy(Address(&values[0]), Address(one.global("counted").address), sizeof(int));
   stream.copy(Address(&values[1]), Address(other.global("counted").address), sizeof(int));
