@@ -10,7 +10,7 @@ import anyplace
 
 from .. import _shared
 from .._shared import StreamRef
-from ._device import _DeviceIndex, _device_of, _same_index
+from ._device import _DeviceIndex, _device_of
 from ._errors import torch_errors
 
 _DEVICE_TYPE = 1  # torch's number for cuda
@@ -157,8 +157,7 @@ class Stream:
             raise TypeError(
                 f"Stream has no argument {next(iter(keywords))}; stream_id, device_index, device_type, stream_ptr are"
             )
-        where = _shared.current() if _same_index(device) else _device_of(device)
-        self._ref = _shared.ref_of(anyplace.Stream(where, priority=priority))
+        self._ref = _shared.ref_of(anyplace.Stream(_device_of(device), priority=priority))
 
     @classmethod
     def _of(cls, ref: StreamRef) -> Stream:
@@ -197,7 +196,7 @@ class Stream:
     @torch_errors
     def priority_range() -> tuple[int, int]:
         """The least and the greatest priority: (0, -5)."""
-        least, greatest = _shared.current().priority_range
+        least, greatest = _device_of(None).priority_range
         return least, greatest
 
     @torch_errors
