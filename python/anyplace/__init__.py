@@ -17,7 +17,6 @@
 Importing loads no driver: a backend is loaded when its name is first used.
 """
 
-from . import _sharing as _sharing
 from . import annotate, memory, monitor, random
 from ._command import cmake_prefix, doctor
 from ._core import (

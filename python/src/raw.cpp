@@ -209,73 +209,6 @@ void bind_foreign(nb::class_<BufferObject>& buffer, nb::class_<EventObject>& eve
           "Opens another process's event; docs/ipc.md has the rules.");
 }
 
-// -- The CUDA array interface, version 3, of NVIDIA's devices alone.
-
-/// The stream behind whose work the memory is ready: the current one. 1 names the null stream; 0 isn't allowed.
-std::uint64_t interface_stream(const Device& device) {
-  const StreamView stream = current_stream(device);
-  return stream == device.default_stream() ? 1 : stream.native_handle();
-}
-
-nb::dict cuda_interface(const Device& device, std::uint64_t address, const nb::object& shape, const char* typestr) {
-  if (device.backend() != "cuda") {
-    throw nb::attribute_error(("memory of " + device.to_string() + " has no __cuda_array_interface__").c_str());
-  }
-  nb::dict interface;
-  interface["shape"] = shape;
-  interface["typestr"] = typestr;
-  interface["data"] = nb::make_tuple(address, false);
-  interface["version"] = 3;
-  interface["strides"] = nb::none();
-  interface["stream"] = interface_stream(device);
-  return interface;
-}
-
-nb::tuple tuple_of_bytes(const Extents& extents, std::int64_t unit) {
-  nb::list numbers;
-  for (const std::int64_t each : extents) numbers.append(each * unit);
-  return nb::tuple(numbers);
-}
-
-nb::dict array_interface(const Array& array) {
-  if (array.is_on_host()) throw nb::attribute_error("memory of the host has no __cuda_array_interface__");
-  const char* const typestr = numpy_typestr(array.dtype());
-  if (typestr == nullptr) throw nb::attribute_error("the array interface has no name for this type");
-  nb::dict interface =
-      cuda_interface(array.device(), array.address().value(), tuple_of_bytes(array.shape(), 1), typestr);
-  if (!array.is_contiguous()) {
-    interface["strides"] = tuple_of_bytes(array.strides(), static_cast<std::int64_t>(size_of(array.dtype())));
-  }
-  return interface;
-}
-
-void bind_cuda_interfaces(nb::class_<BufferObject>& buffer) {
-  const auto signature = nb::sig("def __cuda_array_interface__(self) -> dict[str, typing.Any]");
-  buffer.def_prop_ro(
-      "__cuda_array_interface__",
-      [](const BufferObject& self) {
-        const std::uint64_t bytes = self.view.size_bytes();
-        if (bytes == 0) throw nb::attribute_error("a Buffer of 0 bytes has no device");
-        return cuda_interface(self.view.device(), self.view.address(), nb::make_tuple(bytes), "|u1");
-      },
-      signature);
-  auto array = nb::borrow<nb::class_<Array>>(nb::type<Array>());
-  array.def_prop_ro("__cuda_array_interface__", &array_interface, signature);
-}
-
-// -- Waiting in a coroutine. anyplace/_awaiting.py has the thread that watches events.
-
-nb::object awaited(const nb::handle& self) {
-  return nb::module_::import_("anyplace._awaiting").attr("wait")(self).attr("__await__")();
-}
-
-void bind_awaits(nb::class_<StreamObject>& stream, nb::class_<EventObject>& event) {
-  stream.def("__await__", &awaited, nb::sig("def __await__(self) -> collections.abc.Generator[typing.Any, None, None]"),
-             "In a coroutine: waits for the work submitted before, and raises the stream's fault without clearing it.");
-  event.def("__await__", &awaited, nb::sig("def __await__(self) -> collections.abc.Generator[typing.Any, None, None]"),
-            "In a coroutine: waits for the most recent record.");
-}
-
 // -- Allocators that are C functions.
 
 using AllocateFunction = void* (*)(ssize_t bytes, int device, void* stream);
@@ -391,8 +324,6 @@ void bind_raw(nb::module_& module) {
   bind_captures(module, stream);
   bind_addresses(module, stream);
   bind_foreign(buffer, event);
-  bind_awaits(stream, event);
-  bind_cuda_interfaces(buffer);
   bind_allocators(module);
   bind_processes(device);
 }

@@ -146,25 +146,3 @@ def test_a_device_is_monitored(place):
     sample = monitor.sample()
     assert sample["memory_total_bytes"] > 0 and sample["time"] > 0
     assert anyplace.monitor.sample(place).keys() == sample.keys()
-
-
-def test_nvidias_memory_has_the_cuda_array_interface(device, stream):
-    array, buffer = anyplace.Array(stream, (2, 3), "float32"), anyplace.Buffer(stream, 64)
-    if device.backend != "cuda":
-        assert not hasattr(array, "__cuda_array_interface__") and not hasattr(buffer, "__cuda_array_interface__")
-        return
-    interface = array.__cuda_array_interface__
-    assert interface == {
-        "shape": (2, 3),
-        "typestr": "<f4",
-        "data": (array.address, False),
-        "version": 3,
-        "strides": None,
-        "stream": 1,
-    }
-    with stream:
-        assert array.__cuda_array_interface__["stream"] == stream.native_handle()
-    turned = array.permute((1, 0)).__cuda_array_interface__
-    assert turned["shape"] == (3, 2) and turned["strides"] == (4, 12)
-    assert buffer.__cuda_array_interface__["typestr"] == "|u1" and buffer.__cuda_array_interface__["shape"] == (64,)
-    assert not hasattr(anyplace.Array(stream, 4, "bfloat16"), "__cuda_array_interface__")
