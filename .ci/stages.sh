@@ -11,6 +11,8 @@ fuzz_seconds=30
 # LeakSanitizer of GCC 12 and Clang 14 takes the header of a chunk at the start of a page for that of a dynamic library's thread-local
 # block of glibc 2.19, reads what isn't there and ends ("Tracer caught signal 11"). It knows those blocks by who allocated them, too.
 asan_options=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1:intercept_tls_get_addr=0
+# ThreadSanitizer by default waits a second at the end of each process that still has a thread. The suite under a layer has one in each case.
+tsan_options=second_deadlock_stack=1:atexit_sleep_ms=10
 
 # on_bare_debian COMMAND...: in a root that debootstrap makes, once for all stages of a run; where there can be none, on this
 # machine, and that is said. What this machine had configured in build/ is of no use there, and is removed.
@@ -123,7 +125,7 @@ stage_tsan() {
     export ANYPLACE_CI_FIXED_ADDRESSES=1
     exec setarch "$(uname -m)" -R bash "$PWD/.ci/run" --stage tsan
   fi
-  export TSAN_OPTIONS=second_deadlock_stack=1
+  export TSAN_OPTIONS=$tsan_options
   run_areas tsan
 }
 
@@ -132,7 +134,7 @@ stage_stress() {
   local preset folder fixed presets=(release asan tsan)
   if [[ $ANYPLACE_TURN != all ]]; then presets=(release "${presets[1 + ${ANYPLACE_TURN%/*} % 2]}"); fi
   export ASAN_OPTIONS=$asan_options
-  export UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=second_deadlock_stack=1
+  export UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=$tsan_options
   for preset in "${presets[@]}"; do
     folder=build-$preset fixed=()
     if [[ $preset == release ]]; then folder=build; fi

@@ -163,10 +163,7 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
   if (const anyplace_status status = run_clang(all, *request, *sink, target)) return status;
   if (const anyplace_status named = lower_names(words, unit, *request, *sink)) return named;
   report_headers(dependencies, *request, *sink);
-  std::string image;
-  if (!read_file(made, image)) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't read " + made);
-  sink->image(sink->context, image.data(), image.size());
-  return ANYPLACE_STATUS_OK;
+  return give_image(made, *sink);
 }
 
 }  // namespace

@@ -73,10 +73,7 @@ anyplace_status compile_spirv(const anyplace_compile_request& request, const any
     sink.log(sink.context, text.data(), text.size());
     return status;
   }
-  std::string image;
-  if (!read_file(made, image)) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't read " + made);
-  sink.image(sink.context, image.data(), image.size());
-  return ANYPLACE_STATUS_OK;
+  return give_image(made, sink);
 }
 
 }  // namespace anyplace::compilers

@@ -126,6 +126,13 @@ bool write_file(const std::string& path, std::string_view bytes) {
   return file.good();
 }
 
+anyplace_status give_image(const std::string& path, const anyplace_compile_sink& sink) {
+  std::string image;
+  if (!read_file(path, image)) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't read " + path);
+  sink.image(sink.context, image.data(), image.size());
+  return ANYPLACE_STATUS_OK;
+}
+
 void report_headers(const std::string& dependencies, const anyplace_compile_request& request,
                     const anyplace_compile_sink& sink) {
   std::string text;

@@ -81,6 +81,8 @@ anyplace_status compile_by_program(const std::vector<std::string>& words, const 
 /// Reads and writes a file at once. False, and an empty text, if that can't be done.
 bool read_file(const std::string& path, std::string& bytes);
 bool write_file(const std::string& path, std::string_view bytes);
+/// Gives the sink the image that a program wrote there.
+anyplace_status give_image(const std::string& path, const anyplace_compile_sink& sink);
 
 /// Calls sink.header for what a dependency file (-MD) of a compiler names, except the request's own files.
 void report_headers(const std::string& dependencies, const anyplace_compile_request& request,

@@ -75,9 +75,7 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
                build, *request, *sink)) {
     return status;
   }
-  if (!read_file(made, bytes)) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't read " + made);
-  sink->image(sink->context, bytes.data(), bytes.size());
-  return ANYPLACE_STATUS_OK;
+  return give_image(made, *sink);
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
+#include "plugins/table_checks.h"
 #include "runtime/call.h"
 #include "runtime/no_destructor.h"
 #include "runtime/text.h"
@@ -14,27 +14,15 @@
 namespace anyplace::detail {
 namespace {
 
+constexpr TableKind compiler_kind{"the compilers' ABI", ANYPLACE_COMPILER_ABI_MAJOR, ANYPLACE_COMPILER_ABI_MINOR,
+                                  sizeof(anyplace_compiler_table)};
+
 /// Why a table can't be used; empty if it can.
 std::string table_problem(const anyplace_compiler_table& table, std::uint32_t room, std::string_view name) {
-  if (table.abi_major != ANYPLACE_COMPILER_ABI_MAJOR) {
-    return fmt::format(
-        "it was built for the compilers' ABI {}.{}, and this anyplace has {}.{}: build it again with this anyplace's "
-        "headers, or use an anyplace of its major",
-        table.abi_major, table.abi_minor, ANYPLACE_COMPILER_ABI_MAJOR, ANYPLACE_COMPILER_ABI_MINOR);
-  }
-  if (table.struct_size < sizeof(anyplace_compiler_table) || table.struct_size > room) {
-    return fmt::format("it says that it filled {} bytes of the table; at least {} are needed, and it was given {}",
-                       table.struct_size, sizeof(anyplace_compiler_table), room);
-  }
-  const auto is_open = [](const auto& text) { return std::memchr(text, '\0', sizeof(text)) == nullptr; };
-  const char* const open = is_open(table.name)          ? "name"
-                           : is_open(table.version)     ? "version"
-                           : is_open(table.description) ? "description"
-                                                        : nullptr;
-  if (open != nullptr) return fmt::format("the {} in its table doesn't end with a NUL", open);
-  if (name != table.name) {
-    return fmt::format("its table says that its name is {}, and its file says {}", quoted(table.name), quoted(name));
-  }
+  if (std::string problem = version_problem(compiler_kind, table, room); !problem.empty()) return problem;
+  const std::initializer_list<TableText> texts{
+      {"name", table.name}, {"version", table.version}, {"description", table.description}};
+  if (std::string problem = text_problem(texts, name); !problem.empty()) return problem;
   if ((table.formats | table.from_spirv) == 0) return "its table names no format that it makes";
   const char* const lacks = table.library == nullptr ? "library" : table.compile == nullptr ? "compile" : nullptr;
   if (lacks != nullptr) return fmt::format("its table lacks the entry {}, which every compiler must have", lacks);

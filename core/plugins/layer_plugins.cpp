@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <cstddef>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "plugins/names.h"
+#include "plugins/table_checks.h"
 #include "runtime/call.h"
 #include "runtime/no_destructor.h"
 #include "runtime/text.h"
@@ -17,39 +18,24 @@
 namespace anyplace::detail {
 namespace {
 
-std::string layer_version_problem(const anyplace_layer_table& table, std::uint32_t room) {
-  if (table.abi_major != ANYPLACE_LAYER_ABI_MAJOR) {
-    return fmt::format(
-        "it was built for the layers' ABI {}.{}, and this anyplace has {}.{}: build it again with this anyplace's "
-        "headers, or use an anyplace of its major",
-        table.abi_major, table.abi_minor, ANYPLACE_LAYER_ABI_MAJOR, ANYPLACE_LAYER_ABI_MINOR);
-  }
-  if (table.struct_size < sizeof(anyplace_layer_table) || table.struct_size > room) {
-    return fmt::format("it says that it filled {} bytes of the table; at least {} are needed, and it was given {}",
-                       table.struct_size, sizeof(anyplace_layer_table), room);
-  }
+/// The functions behind `command` are optional, and a table may end before them.
+constexpr TableKind layer_kind{"the layers' ABI", ANYPLACE_LAYER_ABI_MAJOR, ANYPLACE_LAYER_ABI_MINOR,
+                               offsetof(anyplace_layer_table, annotation)};
+
+/// Why a table can't be used; empty if it can.
+std::string layer_table_problem(const anyplace_layer_table& table, std::uint32_t room, std::string_view name) {
+  if (std::string problem = version_problem(layer_kind, table, room); !problem.empty()) return problem;
   if (table.backend_abi_major != ANYPLACE_ABI_MAJOR || table.backend_table_size < sizeof(anyplace_backend_table)) {
     return fmt::format(
         "it was built for backends of ABI {}, with a table of {} bytes, and this anyplace has {}, with {} bytes: build "
         "it again with this anyplace's headers",
         table.backend_abi_major, table.backend_table_size, ANYPLACE_ABI_MAJOR, sizeof(anyplace_backend_table));
   }
-  return "";
-}
-
-/// Why a table can't be used; empty if it can.
-std::string layer_table_problem(const anyplace_layer_table& table, std::uint32_t room, std::string_view name) {
-  if (std::string problem = layer_version_problem(table, room); !problem.empty()) return problem;
-  const auto is_open = [](const auto& text) { return std::memchr(text, '\0', sizeof(text)) == nullptr; };
-  const char* const open = is_open(table.name)          ? "name"
-                           : is_open(table.version)     ? "version"
-                           : is_open(table.description) ? "description"
-                           : is_open(table.variables)   ? "variables"
-                                                        : nullptr;
-  if (open != nullptr) return fmt::format("the {} in its table doesn't end with a NUL", open);
-  if (name != table.name) {
-    return fmt::format("its table says that its name is {}, and its file says {}", quoted(table.name), quoted(name));
-  }
+  const std::initializer_list<TableText> texts{{"name", table.name},
+                                               {"version", table.version},
+                                               {"description", table.description},
+                                               {"variables", table.variables}};
+  if (std::string problem = text_problem(texts, name); !problem.empty()) return problem;
   if (table.begin == nullptr) return "its table lacks the entry begin, which every layer must have";
   return "";
 }

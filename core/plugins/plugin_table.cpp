@@ -9,7 +9,7 @@
 
 #include "anyplace/backend/entries.h"
 #include "anyplace/error.h"
-#include "runtime/text.h"
+#include "plugins/table_checks.h"
 
 namespace anyplace::detail {
 namespace {
@@ -51,36 +51,7 @@ const Entry* find(const Table& table, bool there, int presence, std::uint64_t ca
   return nullptr;
 }
 
-template <std::size_t N>
-bool ends(const char (&text)[N]) noexcept {
-  return std::memchr(text, '\0', N) != nullptr;
-}
-
-std::string version_problem(const Table& table, std::uint32_t host_size) {
-  if (table.abi_major != ANYPLACE_ABI_MAJOR) {
-    return fmt::format(
-        "it was built for ABI {}.{}, and this anyplace has {}.{}: build it again with this anyplace's headers, "
-        "or use an anyplace of its major",
-        table.abi_major, table.abi_minor, ANYPLACE_ABI_MAJOR, ANYPLACE_ABI_MINOR);
-  }
-  if (table.struct_size < first_table_size || table.struct_size > host_size) {
-    return fmt::format("it says that it filled {} bytes of the table; at least {} are needed, and it was given {}",
-                       table.struct_size, first_table_size, host_size);
-  }
-  return "";
-}
-
-std::string text_problem(const Table& table, std::string_view name) {
-  const char* const open = !ends(table.name)          ? "name"
-                           : !ends(table.version)     ? "version"
-                           : !ends(table.description) ? "description"
-                                                      : nullptr;
-  if (open != nullptr) return fmt::format("the {} in its table doesn't end with a NUL", open);
-  if (name != table.name) {
-    return fmt::format("its table says that its name is {}, and its file says {}", quoted(table.name), quoted(name));
-  }
-  return "";
-}
+constexpr TableKind backend_kind{"ABI", ANYPLACE_ABI_MAJOR, ANYPLACE_ABI_MINOR, first_table_size};
 
 std::string entries_problem(const Table& table) {
   if (const Entry* const missing = find(table, false, ANYPLACE_ENTRY_REQUIRED, 0)) {
@@ -99,8 +70,10 @@ std::string entries_problem(const Table& table) {
 }  // namespace
 
 std::string table_problem(const Table& table, std::uint32_t host_size, std::string_view name) {
-  if (std::string problem = version_problem(table, host_size); !problem.empty()) return problem;
-  if (std::string problem = text_problem(table, name); !problem.empty()) return problem;
+  if (std::string problem = version_problem(backend_kind, table, host_size); !problem.empty()) return problem;
+  const std::initializer_list<TableText> texts{
+      {"name", table.name}, {"version", table.version}, {"description", table.description}};
+  if (std::string problem = text_problem(texts, name); !problem.empty()) return problem;
   return entries_problem(table);
 }
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "runtime/text.h"
+#include "plugins/table_checks.h"
 
 namespace anyplace::detail {
 namespace {
@@ -34,40 +34,19 @@ struct Entry {
   bool is_there;
 };
 
-template <std::size_t N>
-bool ends(const char (&text)[N]) noexcept {
-  return std::memchr(text, '\0', N) != nullptr;
-}
+constexpr TableKind engine_kind{"the engines' ABI", ANYPLACE_ENGINE_ABI_MAJOR, ANYPLACE_ENGINE_ABI_MINOR,
+                                first_engine_table_size};
 
-std::string version_problem(const Table& table, std::uint32_t host_size) {
-  if (table.abi_major != ANYPLACE_ENGINE_ABI_MAJOR) {
-    return fmt::format(
-        "it was built for the engines' ABI {}.{}, and this anyplace has {}.{}: build it again with this anyplace's "
-        "headers, or use an anyplace of its major",
-        table.abi_major, table.abi_minor, ANYPLACE_ENGINE_ABI_MAJOR, ANYPLACE_ENGINE_ABI_MINOR);
-  }
-  if (table.struct_size < first_engine_table_size || table.struct_size > host_size) {
-    return fmt::format("it says that it filled {} bytes of the table; at least {} are needed, and it was given {}",
-                       table.struct_size, first_engine_table_size, host_size);
-  }
-  return "";
-}
-
-std::string text_problem(const Table& table, std::string_view name) {
-  const char* const open = !ends(table.name)                 ? "name"
-                           : !ends(table.title)              ? "title"
-                           : !ends(table.version)            ? "version"
-                           : !ends(table.description)        ? "description"
-                           : !ends(table.library_file)       ? "library_file"
-                           : !ends(table.backends)           ? "backends"
-                           : !ends(table.launcher_variables) ? "launcher_variables"
-                                                             : nullptr;
-  if (open != nullptr) return fmt::format("the {} in its table doesn't end with a NUL", open);
-  if (name != table.name) {
-    return fmt::format("its table says that its name is {}, and its file says {}", quoted(table.name), quoted(name));
-  }
-  if (*table.backends == '\0') return "its table names no backend that it serves";
-  return "";
+std::string engine_text_problem(const Table& table, std::string_view name) {
+  const std::initializer_list<TableText> texts{{"name", table.name},
+                                               {"title", table.title},
+                                               {"version", table.version},
+                                               {"description", table.description},
+                                               {"library_file", table.library_file},
+                                               {"backends", table.backends},
+                                               {"launcher_variables", table.launcher_variables}};
+  if (std::string problem = text_problem(texts, name); !problem.empty()) return problem;
+  return *table.backends == '\0' ? "its table names no backend that it serves" : "";
 }
 
 std::string entries_problem(const Table& table) {
@@ -109,8 +88,8 @@ std::string entries_problem(const Table& table) {
 }  // namespace
 
 std::string engine_table_problem(const Table& table, std::uint32_t host_size, std::string_view name) {
-  if (std::string problem = version_problem(table, host_size); !problem.empty()) return problem;
-  if (std::string problem = text_problem(table, name); !problem.empty()) return problem;
+  if (std::string problem = version_problem(engine_kind, table, host_size); !problem.empty()) return problem;
+  if (std::string problem = engine_text_problem(table, name); !problem.empty()) return problem;
   return entries_problem(table);
 }
 

@@ -82,7 +82,7 @@ class StreamGroup final : public EngineGroup, public std::enable_shared_from_thi
   const Engine& engine_;
   const anyplace_engine_table& table_;
   ServiceRoom room_{group_operation};
-  std::mutex group_mutex_;  // guards the four below; a leaf
+  std::mutex group_mutex_;  // guards group_, has_entry_ and is_to_abort_; a leaf
   std::condition_variable group_free_;
   anyplace_group group_;      ///< 0 once it was aborted
   bool has_entry_ = false;    ///< there is an Entry that has the group

@@ -19,7 +19,8 @@
 //              pools, adaptors, one of your own; memory_stats.h, what it came to
 //   address.h  Address: memory named by where it is, and what is known of it
 //   kernel.h   Kernel, Module: code for a device; kernel_images.h, code for every device; device_code.h, what it is
-//              written with (not included here: it is for the sources of kernels)
+//              written with (not included here: it is for the sources of kernels); compile.h, kernels out of a string,
+//              and kernel_cache.h, where they are kept (not included here: what compiles nothing needs neither)
 //   graph.h    Graph, GraphExec: work that is put together once and launched again and again
 //   random.h   Generator: random numbers, the same bits on every backend
 //   ipc.h      memory and events that several processes use
@@ -39,6 +40,7 @@
 // name, which is a number, free to copy, and safe to use wrongly: a destroyed handle is an error, not a crash.
 #pragma once
 
+#include "access.h"
 #include "address.h"
 #include "allocator.h"
 #include "annotate.h"

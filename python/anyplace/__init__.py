@@ -17,12 +17,14 @@
 Importing loads no driver: a backend is loaded when its name is first used.
 """
 
-from . import annotate, memory, monitor, random
+from . import annotate, comm, ipc, layers, memory, monitor, random
 from ._command import cmake_prefix, doctor
 from ._core import (
     Allocator,
     Array,
+    Bootstrap,
     Buffer,
+    Communicator,
     Device,
     Event,
     Graph,
@@ -47,6 +49,7 @@ from ._core import (
     set_current_stream,
 )
 from ._core import version as __version__
+from ._creation import asarray, empty, full, pinned_empty, zeros
 from ._errors import (
     ClosedError,
     CompileError,
@@ -62,8 +65,10 @@ from ._errors import (
 __all__ = [
     "Allocator",
     "Array",
+    "Bootstrap",
     "Buffer",
     "ClosedError",
+    "Communicator",
     "CompileError",
     "Device",
     "DeviceLostError",
@@ -85,15 +90,22 @@ __all__ = [
     "UnsupportedError",
     "__version__",
     "annotate",
+    "asarray",
     "backends",
     "cmake_prefix",
+    "comm",
     "current_device",
     "current_stream",
     "devices",
     "doctor",
+    "empty",
     "from_dlpack",
+    "full",
+    "ipc",
+    "layers",
     "memory",
     "monitor",
+    "pinned_empty",
     "plugins",
     "pointer_attributes",
     "random",
@@ -101,4 +113,5 @@ __all__ = [
     "set_allocator",
     "set_current_device",
     "set_current_stream",
+    "zeros",
 ]

@@ -29,6 +29,10 @@ def doctor() -> str:
 
 
 def main() -> None:
-    """Becomes the command anyplace, with this process's arguments."""
+    """Becomes the command anyplace, with this process's arguments. `anyplace demo` is the package's own."""
+    if sys.argv[1:2] == ["demo"]:
+        from ._demo import main as demo
+
+        sys.exit(demo(sys.argv[2:]))
     program = _program()
     os.execv(program, [program, *sys.argv[1:]])

@@ -9,7 +9,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -51,27 +54,79 @@ struct DlpackRequest {
   std::optional<bool> copy;
 };
 
-/// A contiguous copy of the array, on its own device and stream.
-Array copy_of(const Array& array) {
-  if (array.is_on_host()) raise_buffer_error("copy: memory of the host is copied by who has it");
-  Array made(array.stream(), array.dtype(), array.shape());
+/// A contiguous array of ordinary memory of the host, for as many elements. It has no stream: it is ready when it is
+/// given away.
+Array host_memory_like(const Array& array) {
+  const auto memory =
+      std::make_shared<std::vector<std::max_align_t>>(array.size_bytes() / sizeof(std::max_align_t) + 1);
+  return Array::share(ArrayView::on_host({memory->data(), array.size_bytes()}, array.dtype(), array.shape()), {},
+                      memory);
+}
+
+/// A copy in memory of the host, which is ready.
+Array host_copy_of(const Array& array) {
+  const Array made = host_memory_like(array);
   copy(array.stream(), made, array);
+  array.stream().synchronize();
   return made;
 }
 
-nb::object to_dlpack(const Array& array, const DlpackRequest& request) {
-  const DLDevice own = dlpack::device_of(array);
-  if (request.device && *request.device != std::pair<int, int>(own.device_type, own.device_id)) {
-    raise_buffer_error("dl_device: the array stays on its device; copy it with Stream.copy");
+/// A contiguous copy of the array, on its own device and stream. Memory of the host without a stream is copied at once.
+Array copy_of(const Array& array) {
+  if (!array.is_on_host()) {
+    Array made(array.stream(), array.dtype(), array.shape());
+    copy(array.stream(), made, array);
+    return made;
   }
+  if (array.stream()) return host_copy_of(array);
+  const Array made = host_memory_like(array);
+  auto* to = reinterpret_cast<std::byte*>(made.address().value());
+  const auto first = static_cast<std::int64_t>(array.address().value());
+  const auto item = static_cast<std::int64_t>(size_of(array.dtype()));
+  std::vector<std::int64_t> index(array.ndim());
+  for (std::int64_t i = 0; i < array.view().size(); ++i, to += item) {
+    std::int64_t offset = 0;
+    for (std::size_t dim = 0; dim < index.size(); ++dim) offset += index[dim] * array.strides()[dim];
+    std::memcpy(to, reinterpret_cast<const void*>(first + offset * item), static_cast<std::size_t>(item));
+    for (std::size_t dim = index.size(); dim-- > 0;) {
+      if (++index[dim] < array.shape()[dim]) break;
+      index[dim] = 0;
+    }
+  }
+  return made;
+}
+
+constexpr std::pair<int, int> host_device{kDLCPU, 0};
+
+/// Whether the consumer wants the array in memory of the host, where it isn't. Any other device is refused.
+bool wants_host_copy(const Array& array, const DlpackRequest& request) {
+  const DLDevice own = dlpack::device_of(array);
+  if (!request.device || *request.device == std::pair<int, int>(own.device_type, own.device_id)) return false;
+  if (*request.device != host_device) {
+    raise_buffer_error("dl_device: the array goes to its own device, or to (1, 0), the host; to_device() copies it");
+  }
+  if (array.is_on_host()) return false;  // pinned memory is memory of the host, too
+  if (request.copy == false) raise_buffer_error("copy: the host needs a copy of memory of a device");
+  return true;
+}
+
+/// The array that is given away, and whether it is a copy.
+std::pair<Array, bool> given_away(const Array& array, const DlpackRequest& request, bool is_host_copy) {
+  if (is_host_copy) return {host_copy_of(array), true};
+  if (request.copy.value_or(false)) return {copy_of(array), true};
+  return {array, false};
+}
+
+nb::object to_dlpack(const Array& array, const DlpackRequest& request) {
+  const bool is_host_copy = wants_host_copy(array, request);
   const bool versioned = request.max_version && request.max_version->first >= 1;
-  if (!versioned && array.is_read_only()) {
+  if (!versioned && array.is_read_only() && !is_host_copy && !request.copy.value_or(false)) {
     raise_buffer_error("the array is read-only, which a tensor without a version can't say: ask with max_version");
   }
   const nb::gil_scoped_release release;  // an array of the host's memory is waited for
-  const bool copied = request.copy.value_or(false);
-  const Array given = copied ? copy_of(array) : array;
-  const dlpack::ExportOptions options{request.stream, copied};
+  const auto [given, copied] = given_away(array, request, is_host_copy);
+  // The stream is one of the array's device; a copy that is ready needs none.
+  const dlpack::ExportOptions options{is_host_copy ? std::nullopt : request.stream, copied};
   if (versioned) {
     DLManagedTensorVersioned* const tensor = dlpack::to_dlpack(given, options);
     const nb::gil_scoped_acquire acquire;
@@ -197,9 +252,11 @@ void bind_dlpack(nb::class_<Array>& type) {
 
 void bind_arrays(nb::module_& module) {
   auto type =
-      nb::class_<Array>(module, "Array",
-                        "Memory of a device as elements of a type in several dimensions. Slices and reshapes share it. "
-                        "It has no arithmetic: from_dlpack and __dlpack__ pass it to libraries that have.")
+      nb::class_<Array>(
+          module, "Array",
+          "Memory of a device as elements of a type in several dimensions. Slices and reshapes share it. "
+          "Operators and reductions work on its stream; from_dlpack and __dlpack__ exchange it with other "
+          "libraries. It keeps the stream that it was made on.")
           .def(
               "__init__",
               [](Array* self, const StreamObject& stream, const nb::object& shape, const std::string& dtype) {
@@ -208,7 +265,7 @@ void bind_arrays(nb::module_& module) {
                 const nb::gil_scoped_release release;
                 new (self) Array(stream.view, type_of, extents);
               },
-              "stream"_a, "shape"_a, "dtype"_a = "float32",
+              nb::keep_alive<1, 2>(), nb::arg("stream").noconvert(), "shape"_a, "dtype"_a = "float32",
               nb::sig("def __init__(self, stream: Stream, shape: int | collections.abc.Sequence[int], "
                       "dtype: str = 'float32') -> None"),
               "Allocates on `stream`; the elements aren't cleared.")
@@ -237,15 +294,18 @@ void bind_arrays(nb::module_& module) {
                  if (array.ndim() == 0) throw nb::type_error("an array without dimensions has no length");
                  return array.shape()[0];
                })
-          .def("__getitem__", &indexed, "key"_a, "The part of an index, a slice, or a tuple of them; without a copy.")
+          .def("__getitem__", &indexed, nb::keep_alive<0, 1>(), "key"_a,
+               "The part of an index, a slice, or a tuple of them; without a copy.")
           .def(
               "reshape",
               [](const Array& array, const nb::object& shape) { return array.reshape(extents_of(shape, "shape")); },
-              "shape"_a, nb::sig("def reshape(self, shape: int | collections.abc.Sequence[int]) -> Array"))
+              nb::keep_alive<0, 1>(), "shape"_a,
+              nb::sig("def reshape(self, shape: int | collections.abc.Sequence[int]) -> Array"))
           .def(
               "permute",
               [](const Array& array, const nb::object& order) { return array.permute(extents_of(order, "order")); },
-              "order"_a, nb::sig("def permute(self, order: collections.abc.Sequence[int]) -> Array"))
+              nb::keep_alive<0, 1>(), "order"_a,
+              nb::sig("def permute(self, order: collections.abc.Sequence[int]) -> Array"))
           .def(
               "record_stream", [](const Array& array, const StreamObject& stream) { array.record_stream(stream.view); },
               "stream"_a)
@@ -254,7 +314,8 @@ void bind_arrays(nb::module_& module) {
                 .format(array.shape().to_string(), numpy_name(array.dtype()), array.place().to_string());
           });
   bind_dlpack(type);
-  module.def("from_dlpack", &from_dlpack, "x"_a, nb::kw_only(), "device"_a = nb::none(), "stream"_a = nb::none(),
+  module.def("from_dlpack", &from_dlpack, nb::keep_alive<0, 3>(), "x"_a, nb::kw_only(), "device"_a = nb::none(),
+             nb::arg("stream").noconvert() = nb::none(),
              "Another library's array, without a copy. Its producer makes `stream`, or the current one, wait for it.");
 }
 

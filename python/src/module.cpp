@@ -4,6 +4,7 @@
 #include <anyplace/anyplace.h>
 #include <nanobind/nanobind.h>
 
+#include "extensions.h"
 #include "host_calls.h"
 #include "objects.h"
 
@@ -20,6 +21,7 @@ NB_MODULE(_core, module) {
   anyplace::python::bind_graphs(module);
   anyplace::python::bind_arrays(module);
   anyplace::python::bind_raw(module);
+  anyplace::python::bind_extensions(module);
   anyplace::python::bind_allocator(module);
   anyplace::python::bind_random(module);
   anyplace::python::bind_services(module);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "arguments.h"
+#include "live.h"
 
 namespace anyplace::python {
 
@@ -22,7 +23,7 @@ struct StreamObject {
 };
 
 struct EventObject {
-  Event event;
+  Counted<Event> event;
 };
 
 struct BufferObject {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What code needs that works with numbers instead of objects: addresses, the vendor's own events and memory, other
-// processes' handles, captures that two calls begin and end, and allocators that are C functions. The modules of
-// anyplace.compat are made with it.
+// What code needs that works with numbers instead of objects: addresses, the vendor's own events and memory, captures
+// that two calls begin and end, and allocators that are C functions. The modules of anyplace.compat are made with it.
 #include <anyplace/anyplace.h>
-#include <anyplace/ipc.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -29,12 +27,6 @@ namespace anyplace::python {
 namespace {
 
 using namespace nb::literals;
-
-nb::bytes bytes_of(const std::vector<std::byte>& handle) { return nb::bytes(handle.data(), handle.size()); }
-
-std::span<const std::byte> span_of(const LentMemory& lent) {
-  return {static_cast<const std::byte*>(lent.span().data()), lent.span().size_bytes()};
-}
 
 // -- Captures that two calls begin and end.
 
@@ -160,31 +152,17 @@ void bind_addresses(nb::module_& module, nb::class_<StreamObject>& stream) {
       .def("close", [](HostRegistrationObject& self) { self.registration = HostRegistration(); });
 }
 
-// -- The vendor's own memory and events, and other processes'.
+// -- The vendor's own memory and events.
 
 void bind_foreign(nb::class_<BufferObject>& buffer, nb::class_<EventObject>& event) {
-  buffer
-      .def_static(
-          "from_external",
-          [](const DeviceArgument& device, const Whole& address, const Whole& nbytes) {
-            auto owner = std::make_shared<Buffer>(
-                Buffer::from_native(device.get(), unsigned_of(address, "address"), unsigned_of(nbytes, "nbytes")));
-            return BufferObject{owner->view(), owner};
-          },
-          "device"_a, "address"_a, "nbytes"_a, "Wraps memory that somebody else owns, and frees after this buffer.")
-      .def(
-          "export_handle", [](const BufferObject& self) { return bytes_of(self.view.export_handle()); },
-          "Bytes by which another process of this machine opens the same memory with import_handle.")
-      .def_static(
-          "import_handle",
-          [](const DeviceArgument& device, const nb::object& handle) {
-            const LentMemory lent(handle, false, "handle");
-            auto owner = std::make_shared<Buffer>(Buffer::import(device.get(), span_of(lent)));
-            return BufferObject{owner->view(), owner};
-          },
-          "device"_a, "handle"_a,
-          nb::sig("def import_handle(device: Device | str, handle: typing_extensions.Buffer) -> Buffer"),
-          "Opens another process's memory; docs/ipc.md has the rules.");
+  buffer.def_static(
+      "from_external",
+      [](const DeviceArgument& device, const Whole& address, const Whole& nbytes) {
+        auto owner = std::make_shared<Buffer>(
+            Buffer::from_native(device.get(), unsigned_of(address, "address"), unsigned_of(nbytes, "nbytes")));
+        return BufferObject{owner->view(), owner};
+      },
+      "device"_a, "address"_a, "nbytes"_a, "Wraps memory that somebody else owns, and frees after this buffer.");
   event.def_prop_ro("id", [](const EventObject& self) { return self.event.id(); })
       .def_static(
           "from_external",
@@ -194,19 +172,7 @@ void bind_foreign(nb::class_<BufferObject>& buffer, nb::class_<EventObject>& eve
             return EventObject{Event::from_native(device.get(), unsigned_of(handle, "handle"), options)};
           },
           "handle"_a, "device"_a, nb::kw_only(), "timing"_a = false,
-          "Wraps the vendor's event, which stays its owner's. `timing` says how that one was made.")
-      .def(
-          "export_handle", [](const EventObject& self) { return bytes_of(self.event.export_handle()); },
-          "Bytes by which another process of this machine opens the event with import_handle.")
-      .def_static(
-          "import_handle",
-          [](const DeviceArgument& device, const nb::object& handle) {
-            const LentMemory lent(handle, false, "handle");
-            return EventObject{Event::import(device.get(), span_of(lent))};
-          },
-          "device"_a, "handle"_a,
-          nb::sig("def import_handle(device: Device | str, handle: typing_extensions.Buffer) -> Event"),
-          "Opens another process's event; docs/ipc.md has the rules.");
+          "Wraps the vendor's event, which stays its owner's. `timing` says how that one was made.");
 }
 
 // -- Allocators that are C functions.

@@ -204,7 +204,7 @@ void bind_streams(nb::module_& module) {
           .def(
               "__init__",
               [](StreamObject* self, const DeviceArgument& device, int priority, bool blocking) {
-                auto owner = std::make_shared<Stream>(device.get(), StreamOptions{priority, blocking});
+                auto owner = std::make_shared<Counted<Stream>>(Stream(device.get(), StreamOptions{priority, blocking}));
                 new (self) StreamObject{owner->view(), owner};
               },
               "device"_a, nb::kw_only(), "priority"_a = 0, "blocking"_a = false,

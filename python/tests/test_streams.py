@@ -169,6 +169,21 @@ def test_foreign_streams_are_taken_by_the_protocol(device):
         version, handle = own.__cuda_stream__()
         assert version == 0 and handle == own.native_handle()
         assert anyplace.Stream.from_external(own, device).synchronize()
+        foreign = Foreign((0, handle))
+        assert anyplace.Stream(foreign).device == device and anyplace.Stream(foreign).native_handle() == handle
+        buffer = anyplace.Buffer(foreign, 8)
+        own.copy(buffer, b"anyplace")
+        event = anyplace.Event(device)
+        event.record(foreign)
+        own.wait_stream(foreign)
+        buffer.record_stream(foreign)
+        array = anyplace.zeros(2, stream=foreign)
+        assert array.stream.native_handle() == handle and array.tolist() == [0, 0]
+        foreign.device_index = 77
+        with pytest.raises(anyplace.NoDeviceError):
+            anyplace.Stream(foreign)
+        with pytest.raises(TypeError):
+            event.record(Foreign((1, handle)))
     else:
         assert not hasattr(anyplace.Stream(device), "__cuda_stream__")
 

@@ -92,7 +92,7 @@ class Event:
     def from_ipc_descriptor(cls, ipc_descriptor: bytes) -> Event:
         event = cls.__new__(cls)
         event._options = EventOptions(ipc_enabled=True)
-        event._event = anyplace.Event.import_handle(_shared.current(), ipc_descriptor)
+        event._event = anyplace.ipc.import_event(_shared.current(), ipc_descriptor)
         event._recorded, event._closed = True, False
         return event
 
@@ -102,7 +102,7 @@ class Event:
         """Bytes by which another process opens the event."""
         if not self._options.ipc_enabled:
             raise RuntimeError("Event is not IPC-enabled: make it with EventOptions(ipc_enabled=True)")
-        return self._event.export_handle()
+        return anyplace.ipc.export_event(self._event)
 
     @core_errors
     def sync(self) -> None:

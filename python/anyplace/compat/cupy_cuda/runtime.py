@@ -521,18 +521,18 @@ def graphExecDestroy(graphExec: int) -> None:
 
 @cupy_errors
 def ipcGetEventHandle(event: int) -> bytes:
-    return bytes(_get("event", event).export_handle())
+    return anyplace.ipc.export_event(_get("event", event))
 
 
 @cupy_errors
 def ipcOpenEventHandle(handle: bytes) -> int:
-    event = anyplace.Event.import_handle(_shared.current(), handle)
+    event = anyplace.ipc.import_event(_shared.current(), handle)
     return _keep("event", _shared.event_handle(event), event)
 
 
 @cupy_errors
 def ipcOpenMemHandle(handle: bytes, flags: int = 1) -> int:
-    return _addresses.put(anyplace.Buffer.import_handle(_shared.current(), handle))
+    return _addresses.put(anyplace.ipc.import_buffer(_shared.current().default_stream, handle))
 
 
 def ipcCloseMemHandle(ptr: int) -> None:

@@ -111,13 +111,13 @@ class Event:
         """Bytes by which another process opens the event."""
         if not self._interprocess:
             raise RuntimeError("the event was made without interprocess=True, and can't be shared")
-        return self._made_on(_shared.current()).export_handle()
+        return anyplace.ipc.export_event(self._made_on(_shared.current()))
 
     @classmethod
     @torch_errors
     def from_ipc_handle(cls, device: _DeviceIndex, handle: bytes) -> Event:
         event = cls(interprocess=True)
-        event._event = anyplace.Event.import_handle(_device_of(device), handle)
+        event._event = anyplace.ipc.import_event(_device_of(device), handle)
         return event
 
     @property

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch.cuda.comm: refused, as Python has no collectives of anyplace's yet."""
+"""torch.cuda.comm: refused, as what it takes is tensors or their addresses."""
 
 from __future__ import annotations
 
 from .._shared import refusing
 
-_REASON = "collectives aren't part of the Python package yet; the C++ library's comm.h has them"
+_REASON = "anyplace.comm and anyplace.Communicator have collectives of anyplace's arrays"
 
 broadcast = refusing("comm.broadcast", _REASON)
 broadcast_coalesced = refusing("comm.broadcast_coalesced", _REASON)

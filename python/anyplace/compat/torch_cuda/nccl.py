@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch.cuda.nccl: refused, as Python has no collectives of anyplace's yet."""
+"""torch.cuda.nccl: refused, as what it takes is tensors or their addresses."""
 
 from __future__ import annotations
 
 from .._shared import refusing
 
-_REASON = "collectives aren't part of the Python package yet; the C++ library's comm.h has them"
+_REASON = "anyplace.comm and anyplace.Communicator have collectives of anyplace's arrays"
 
 version = refusing("nccl.version", _REASON)
 unique_id = refusing("nccl.unique_id", _REASON)
