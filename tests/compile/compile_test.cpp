@@ -19,6 +19,19 @@ TEST_CASE("A kernel of a string runs") {
   CHECK(run(device, Module::compile(device, doubles_it), "twice") == doubled);
 }
 
+TEST_CASE("A kernel of a string may have any name") {
+  const OwnCache cache;
+  const std::vector<std::string> names = {"block", "arguments", "sizes", "count", "run", "kernel", "name"};
+  std::string source;
+  for (const std::string& name : names) {
+    source += "extern \"C\" __global__ void " + name +
+              "(float* x, unsigned n) { if (threadIdx.x < n) x[threadIdx.x] *= 2; }\n";
+  }
+  const Device device("cpu_sim:0");
+  const Module module = Module::compile(device, source);
+  for (const std::string& name : names) CHECK(run(device, module, name) == doubled);
+}
+
 TEST_CASE("A string that could be a file of anyplace_add_kernels is compiled as it is") {
   const OwnCache cache;
   const Device device("cpu_sim:0");
