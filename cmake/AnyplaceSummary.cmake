@@ -26,6 +26,7 @@ function(anyplace_print_summary)
     "compilers/clang_loops|barriers as loops|anyplace_clang_loops"
     "layers/faults|layer faults|anyplace_layer_faults"
     "layers/trace|layer trace|anyplace_layer_trace"
+    "layers/validate|layer validate|anyplace_layer_validate"
     "compilers/spirv_host|compiler spirv_host|anyplace_compiler_spirv_host"
     "conformance|conformance suite|anyplace_conformance"
     "anyplace command|anyplace command|anyplace_command"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rooms of the core that take part in what runtime/subsystem.h describes, from the lowest to the highest.
+#include "annotate/subsystem.h"
 #include "comm/subsystem.h"
 #include "compile/subsystem.h"
 #include "devices/subsystem.h"
@@ -15,10 +16,10 @@
 namespace anyplace::detail {
 
 std::span<const Subsystem* const> subsystems() noexcept {
-  static constexpr const Subsystem* all[] = {&runtime_subsystem, &plugins_subsystem, &handles_subsystem,
-                                             &streams_subsystem, &memory_subsystem,  &kernels_subsystem,
-                                             &random_subsystem,  &comm_subsystem,    &graphs_subsystem,
-                                             &devices_subsystem, &compile_subsystem};
+  static constexpr const Subsystem* all[] = {&runtime_subsystem, &plugins_subsystem, &annotate_subsystem,
+                                             &handles_subsystem, &streams_subsystem, &memory_subsystem,
+                                             &kernels_subsystem, &random_subsystem,  &comm_subsystem,
+                                             &graphs_subsystem,  &devices_subsystem, &compile_subsystem};
   return all;
 }
 

@@ -33,7 +33,7 @@ std::string loaded_library() {
 }
 
 std::string meaning_of(std::string_view name, const std::vector<std::string>& backends) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 17> known{{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 18> known{{
       {"ANYPLACE_ALLOCATOR", "how the caching allocator works, as key:value,key:value"},
       {"ANYPLACE_ANNOTATE", "which tools annotations are told to: auto, off, or some of nvtx,roctx,itt"},
       {"ANYPLACE_AUTO", "the order in which `auto` looks for a device"},
@@ -42,6 +42,7 @@ std::string meaning_of(std::string_view name, const std::vector<std::string>& ba
       {"ANYPLACE_CACHE_BYTES", "how much compiled kernels may take there"},
       {"ANYPLACE_CACHE_SHARED", "a folder with compiled kernels that is read and never written"},
       {"ANYPLACE_COMMUNICATOR_CHECK", "whether ranks compare their operations before they begin"},
+      {"ANYPLACE_COMPAT", "the place whose backend Python's anyplace.compat uses"},
       {"ANYPLACE_COMPILERS", "which compilers of kernels are asked, and in which order"},
       {"ANYPLACE_CXX", "the C++ compiler that makes kernels for cpu_sim while a program runs"},
       {"ANYPLACE_FAULTS", "the rules of the layer faults: which calls it fails"},

@@ -34,6 +34,7 @@
 #include "tools/conformance.h"
 #endif
 #ifdef ANYPLACE_TOOL_TRACE
+#include "tools/timeline.h"
 #include "tools/trace_summary.h"
 #endif
 
@@ -86,7 +87,7 @@ int say(const Answer& answer, bool output_closed) {
 }
 
 std::string_view arguments_of(std::string_view command) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 11> known{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> known{{
       {"info", "PLACE [--json]"},
       {"conformance", "--place PLACE [option...] [--json]"},
       {"compile", "FILE --for TARGET[,TARGET] [option...]"},
@@ -98,6 +99,7 @@ std::string_view arguments_of(std::string_view command) {
       {"replay", "TRACE --place PLACE [option...] [--json]"},
       {"sweep", "[option...] [--json] -- PROGRAM [ARGUMENT...]"},
       {"trace-summary", "FILE [--compare FILE] [--json]"},
+      {"timeline", "FILE [--output FILE]"},
   }};
   for (const auto& [name, arguments] : known) {
     if (name == command) return arguments;
@@ -169,6 +171,7 @@ Answer run(int argument_count, char** arguments, bool output_closed) {
   const SweepCommand sweep(app);
 #ifdef ANYPLACE_TOOL_TRACE
   const TraceSummaryCommand trace_summary(app);
+  const TimelineCommand timeline(app);
 #endif
   const TopCommand top(app);
   const PagesCommand pages(app);
@@ -200,6 +203,7 @@ Answer run(int argument_count, char** arguments, bool output_closed) {
   if (sweep.chosen()) return sweep.run();
 #ifdef ANYPLACE_TOOL_TRACE
   if (trace_summary.chosen()) return trace_summary.run();
+  if (timeline.chosen()) return timeline.run();
 #endif
   if (pages.chosen()) return pages.run();
   if (*devices || *doctor || top.chosen()) {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_trace.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <protozero/pbf_reader.hpp>
 #include <stdexcept>
+#include <tuple>
 #include <unordered_map>
 
 #include "layers/trace/perfetto.h"
@@ -44,19 +47,68 @@ class PacketsRead {
   }
 
   RunTrace take() {
+    for (auto& [uuid, track] : tracks_) end_ranges(track);
     RunTrace trace;
-    trace.slices = std::move(done_);
-    std::stable_sort(trace.slices.begin(), trace.slices.end(),
-                     [](const TraceSlice& a, const TraceSlice& b) { return a.begin_ns < b.begin_ns; });
+    trace.slices = named(std::move(done_));
+    trace.marks = named(std::move(marks_));
+    for (auto& [uuid, track] : tracks_) {
+      if (track.points.empty()) continue;
+      std::stable_sort(track.points.begin(), track.points.end(),
+                       [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; });
+      trace.counters.push_back({at(track.parent).name, track.name, std::move(track.points)});
+    }
+    std::sort(trace.counters.begin(), trace.counters.end(), [](const TraceCounter& a, const TraceCounter& b) {
+      return std::tie(a.device, a.name) < std::tie(b.device, b.name);
+    });
     return trace;
   }
 
  private:
-  struct Track {
-    std::string name;
-    bool is_thread = false;
-    std::vector<TraceSlice> open;
+  struct Placed {
+    std::uint64_t track = 0;
+    TraceSlice slice;
   };
+  struct Track {
+    std::uint64_t uuid = 0;
+    std::string name;
+    std::uint64_t parent = 0;
+    bool is_thread = false;
+    bool is_process = false;
+    std::vector<TraceSlice> open;
+    std::vector<TraceCounter::Point> points;
+  };
+
+  const Track& at(std::uint64_t uuid) const {
+    static const Track none;
+    const auto found = tracks_.find(uuid);
+    return found == tracks_.end() ? none : found->second;
+  }
+
+  /// The slices by their beginnings, with the names of their tracks, which may have come after them.
+  std::vector<TraceSlice> named(std::vector<Placed> placed) {
+    std::stable_sort(placed.begin(), placed.end(),
+                     [](const Placed& a, const Placed& b) { return a.slice.begin_ns < b.slice.begin_ns; });
+    std::vector<TraceSlice> slices;
+    slices.reserve(placed.size());
+    for (Placed& one : placed) {
+      const Track& track = at(one.track);
+      const Track& above = at(track.parent);
+      one.slice.track = track.name;
+      if (!above.is_process) one.slice.above = above.name;
+      if (track.is_thread || above.is_thread) one.slice.thread = track.is_thread ? track.name : above.name;
+      one.slice.is_execution = one.slice.thread.empty() && !one.slice.is_range();
+      slices.push_back(std::move(one.slice));
+    }
+    return slices;
+  }
+
+  void end_ranges(Track& track) {
+    for (TraceSlice& slice : track.open) {
+      if (!slice.is_range()) continue;
+      slice.end_ns = std::max(last_ns_, slice.begin_ns);
+      done_.push_back({track.uuid, std::move(slice)});
+    }
+  }
 
   static void add_name(pbf_reader message, Names& names) {
     std::uint64_t number = 0;
@@ -91,12 +143,18 @@ class PacketsRead {
   }
 
   void add_track(pbf_reader descriptor) {
-    std::uint64_t uuid = 0;
     Track track;
     while (descriptor.next()) {
       switch (descriptor.tag()) {
         case pf::track_descriptor::uuid:
-          uuid = descriptor.get_uint64();
+          track.uuid = descriptor.get_uint64();
+          break;
+        case pf::track_descriptor::parent_uuid:
+          track.parent = descriptor.get_uint64();
+          break;
+        case pf::track_descriptor::process:
+          track.is_process = true;
+          descriptor.skip();
           break;
         case pf::track_descriptor::name:
           track.name = descriptor.get_string();
@@ -119,7 +177,11 @@ class PacketsRead {
           descriptor.skip();
       }
     }
-    tracks_[uuid] = std::move(track);
+    // A thread's track comes again when the thread gets a name.
+    Track& known = tracks_[track.uuid];
+    track.open = std::move(known.open);
+    track.points = std::move(known.points);
+    known = std::move(track);
   }
 
   void add_annotation(pbf_reader annotation, TraceSlice& slice) {
@@ -136,6 +198,9 @@ class PacketsRead {
           break;
         case pf::debug_annotation::int_value:
           number = static_cast<std::uint64_t>(annotation.get_int64());
+          break;
+        case pf::debug_annotation::double_value:
+          text = fmt::format("{}", annotation.get_double());
           break;
         case pf::debug_annotation::string_value:
           text = annotation.get_string();
@@ -154,7 +219,7 @@ class PacketsRead {
   void add_event(pbf_reader event, std::uint64_t timestamp) {
     TraceSlice slice;
     std::int32_t type = 0;
-    std::uint64_t track = 0;
+    std::uint64_t track = 0, value = 0;
     while (event.next()) {
       switch (event.tag()) {
         case pf::track_event::type:
@@ -169,6 +234,9 @@ class PacketsRead {
         case pf::track_event::category_iids:
           slice.category = categories_[event.get_uint64()];
           break;
+        case pf::track_event::counter_value:
+          value = static_cast<std::uint64_t>(event.get_int64());
+          break;
         case pf::track_event::debug_annotations:
           add_annotation(event.get_message(), slice);
           break;
@@ -177,21 +245,26 @@ class PacketsRead {
       }
     }
     Track& of = tracks_[track];
+    of.uuid = track;
+    last_ns_ = std::max(last_ns_, timestamp);
+    slice.begin_ns = slice.end_ns = timestamp;
     if (type == pf::slice_begin) {
-      slice.begin_ns = timestamp;
-      slice.track = of.name;
-      slice.is_execution = !of.is_thread;
       of.open.push_back(std::move(slice));
     } else if (type == pf::slice_end && !of.open.empty()) {
       of.open.back().end_ns = std::max(timestamp, of.open.back().begin_ns);
-      done_.push_back(std::move(of.open.back()));
+      done_.push_back({track, std::move(of.open.back())});
       of.open.pop_back();
+    } else if (type == pf::instant) {
+      marks_.push_back({track, std::move(slice)});
+    } else if (type == pf::counter) {
+      of.points.push_back({timestamp, value});
     }
   }
 
   Names names_, categories_, annotations_;
   std::unordered_map<std::uint64_t, Track> tracks_;
-  std::vector<TraceSlice> done_;
+  std::vector<Placed> done_, marks_;
+  std::uint64_t last_ns_ = 0;
 };
 
 }  // namespace

@@ -2,9 +2,10 @@
 #include "trace_figures.h"
 
 #include <algorithm>
-#include <tuple>
-#include <unordered_map>
+#include <set>
 #include <utility>
+
+#include "trace_index.h"
 
 namespace anyplace::tool {
 namespace {
@@ -45,56 +46,6 @@ std::uint64_t overlap_of(const std::vector<Interval>& a, const std::vector<Inter
 
 bool computes(const TraceSlice& slice) { return slice.category == "kernel" || slice.category == "graph"; }
 
-/// A trace's slices by what they are.
-struct Index {
-  std::vector<const TraceSlice*> executions;
-  std::unordered_map<std::uint64_t, const TraceSlice*> calls;  ///< by submission
-  std::unordered_map<std::uint64_t, const TraceSlice*> runs;   ///< executions, by submission
-  std::unordered_map<std::uint64_t, std::uint64_t> before;     ///< by an operation: the one before in its stream
-  std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> awaited;  ///< by one: what its stream waited for
-  std::unordered_map<std::uint64_t, std::uint64_t> host_awaited;          ///< by one: what its thread had waited for
-  std::unordered_map<std::uint64_t, std::uint64_t> recorded;              ///< by a record: the operation before it
-
-  explicit Index(const RunTrace& trace) {
-    using Stream = std::pair<std::string, std::uint64_t>;
-    std::map<Stream, std::uint64_t> last;
-    std::map<Stream, std::vector<std::uint64_t>> waits;
-    std::map<std::string, std::uint64_t> host_waits;
-    for (const TraceSlice& slice : trace.slices) {
-      const std::uint64_t submission = slice.number("submission");
-      if (slice.is_execution) {
-        executions.push_back(&slice);
-        runs[submission] = &slice;
-        continue;
-      }
-      const Stream stream(slice.text("place"), slice.number("stream"));
-      const std::uint64_t waited = slice.number("waits_for");
-      if (slice.category == "record") {
-        recorded[submission] = last[stream];
-      } else if (submission != 0) {
-        calls[submission] = &slice;
-        before[submission] = std::exchange(last[stream], submission);
-        awaited[submission] = std::exchange(waits[stream], {});
-        host_awaited[submission] = host_waits[slice.track];
-      } else if (slice.category == "wait" && waited != 0) {
-        waits[stream].push_back(recorded[waited]);
-      } else if (slice.category == "synchronize" && waited != 0) {
-        host_waits[slice.track] = operation(waited);
-      }
-    }
-  }
-
-  /// The operation that stands for a submission: of a record the one before it.
-  std::uint64_t operation(std::uint64_t submission) const {
-    const auto found = recorded.find(submission);
-    return found == recorded.end() ? submission : found->second;
-  }
-  const TraceSlice* run_of(std::uint64_t submission) const {
-    const auto found = runs.find(submission);
-    return found == runs.end() ? nullptr : found->second;
-  }
-};
-
 DeviceFigures device_figures(const std::vector<const TraceSlice*>& executions, std::uint64_t begin_ns) {
   DeviceFigures figures;
   std::vector<Interval> all, kernels, copies;
@@ -130,7 +81,9 @@ DeviceFigures device_figures(const std::vector<const TraceSlice*>& executions, s
   return figures;
 }
 
-void add_stall(TraceFigures& figures, const TraceSlice& call, bool is_implicit, const TraceSlice* awaited) {
+void add_stall(TraceFigures& figures, const TraceSlice& call, std::size_t number, bool is_implicit,
+               const TraceSlice* awaited) {
+  figures.stalled.push_back({number, is_implicit});
   StallFigures& stall = figures.stalls[call.name + " on thread " + call.track];
   stall.is_implicit = is_implicit;
   ++stall.count;
@@ -140,22 +93,23 @@ void add_stall(TraceFigures& figures, const TraceSlice& call, bool is_implicit, 
   stall.longest_for = awaited == nullptr ? "" : awaited->name + " on " + awaited->text("place");
 }
 
-void add_stall_of(TraceFigures& figures, const Index& index, const TraceSlice& call) {
+/// `number` is the call's place among the slices.
+void add_stall_of(TraceFigures& figures, const TraceIndex& index, const TraceSlice& call, std::size_t number) {
   if (call.category == "synchronize") {
-    add_stall(figures, call, false, index.run_of(index.operation(call.number("waits_for"))));
+    add_stall(figures, call, number, false, index.run_of(index.operation(call.number("waits_for"))));
   } else if (call.length_ns() < least_stall_ns) {
     return;
   } else if (call.category == "memory") {
-    add_stall(figures, call, true, nullptr);
+    add_stall(figures, call, number, true, nullptr);
   } else if (call.category == "copy") {
     // The call returned when the copy was over: it went through memory that isn't pinned.
     const TraceSlice* const run = index.run_of(call.number("submission"));
-    if (run != nullptr && run->end_ns <= call.end_ns) add_stall(figures, call, true, run);
+    if (run != nullptr && run->end_ns <= call.end_ns) add_stall(figures, call, number, true, run);
   }
 }
 
 /// Of an operation that began: what it had waited for last, and whether that was the host.
-const TraceSlice* cause_of(const Index& index, const TraceSlice& run, bool& by_host) {
+const TraceSlice* cause_of(const TraceIndex& index, const TraceSlice& run, bool& by_host) {
   const std::uint64_t submission = run.number("submission");
   std::vector<std::uint64_t> causes;
   if (const auto found = index.awaited.find(submission); found != index.awaited.end()) causes = found->second;
@@ -175,7 +129,7 @@ const TraceSlice* cause_of(const Index& index, const TraceSlice& run, bool& by_h
 }
 
 /// Goes back from the operation that ended last, always to what it had waited for.
-void add_critical_path(TraceFigures& figures, const Index& index) {
+void add_critical_path(TraceFigures& figures, const TraceIndex& index) {
   const auto last = std::max_element(index.executions.begin(), index.executions.end(),
                                      [](const auto* a, const auto* b) { return a->end_ns < b->end_ns; });
   if (last == index.executions.end()) return;
@@ -194,7 +148,7 @@ void add_critical_path(TraceFigures& figures, const Index& index) {
   }
 }
 
-void add_submissions(TraceFigures& figures, const Index& index) {
+void add_submissions(TraceFigures& figures, const TraceIndex& index) {
   std::uint64_t submit = 0, launch = 0, launches = 0;
   for (const auto& [submission, call] : index.calls) {
     submit += call->length_ns();
@@ -211,13 +165,44 @@ void add_submissions(TraceFigures& figures, const Index& index) {
   if (launches != 0) figures.launch_ns = launch / launches;
 }
 
+/// Counts each range, and the operations that its thread submitted in it.
+void add_ranges(TraceFigures& figures, const TraceIndex& index, const RunTrace& trace) {
+  std::map<std::string, std::vector<const TraceSlice*>> open;  // by thread
+  for (const TraceSlice& slice : trace.slices) {
+    if (slice.is_execution) continue;
+    auto& ranges = open[slice.thread];
+    std::erase_if(ranges, [&](const TraceSlice* range) { return range->end_ns <= slice.begin_ns; });
+    if (slice.is_range()) {
+      RangeFigures& range = figures.ranges[slice.name];
+      ++range.count;
+      range.total_ns += slice.length_ns();
+      range.longest_ns = std::max(range.longest_ns, slice.length_ns());
+      if (!slice.thread.empty()) ranges.push_back(&slice);
+      continue;
+    }
+    const std::uint64_t submission = slice.number("submission");
+    if (submission == 0 || index.calls.count(submission) == 0) continue;
+    const TraceSlice* const run = index.run_of(submission);
+    std::set<std::string> counted;  // a range within one of the same name is no other range here
+    for (const TraceSlice* const range : ranges) {
+      if (!counted.insert(range->name).second) continue;
+      RangeFigures& of = figures.ranges[range->name];
+      ++of.submissions;
+      if (run != nullptr) of.device_ns += run->length_ns();
+    }
+  }
+  for (const TraceSlice& mark : trace.marks) {
+    if (mark.category == "mark") ++figures.marks[mark.name];
+  }
+}
+
 }  // namespace
 
 TraceFigures figures_of(const RunTrace& trace) {
   TraceFigures figures;
   if (trace.slices.empty()) return figures;
   figures.begin_ns = trace.slices.front().begin_ns;
-  const Index index(trace);
+  const TraceIndex index(trace);
   std::map<std::string, std::vector<const TraceSlice*>> by_place;
   for (const TraceSlice& slice : trace.slices) {
     figures.length_ns = std::max(figures.length_ns, slice.end_ns - figures.begin_ns);
@@ -225,13 +210,15 @@ TraceFigures figures_of(const RunTrace& trace) {
       by_place[slice.text("place")].push_back(&slice);
       continue;
     }
+    if (slice.is_range()) continue;
     CallFigures& call = figures.calls[slice.name];
     ++call.count;
     if (!slice.text("status").empty()) ++call.failures;
     call.total_ns += slice.length_ns();
     call.longest_ns = std::max(call.longest_ns, slice.length_ns());
-    add_stall_of(figures, index, slice);
+    add_stall_of(figures, index, slice, static_cast<std::size_t>(&slice - trace.slices.data()));
   }
+  add_ranges(figures, index, trace);
   for (const auto& [place, executions] : by_place) {
     figures.devices[place] = device_figures(executions, figures.begin_ns);
   }

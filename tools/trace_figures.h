@@ -53,6 +53,21 @@ struct StallFigures {
   std::string longest_for;  ///< what the longest waited for; "" if that isn't known
 };
 
+/// Ranges of one name that the program annotated.
+struct RangeFigures {
+  std::uint64_t count = 0;
+  std::uint64_t total_ns = 0;
+  std::uint64_t longest_ns = 0;
+  std::uint64_t submissions = 0;  ///< operations that the range's thread submitted in it
+  std::uint64_t device_ns = 0;    ///< how long these ran, added up
+};
+
+/// A call in which the host waited.
+struct StalledCall {
+  std::size_t slice = 0;  ///< its place among the trace's slices
+  bool is_implicit = false;
+};
+
 struct TraceFigures {
   std::uint64_t begin_ns = 0;
   std::uint64_t length_ns = 0;
@@ -61,6 +76,9 @@ struct TraceFigures {
   std::map<std::string, CallFigures> calls;      ///< by entry
   std::map<std::string, DeviceFigures> devices;  ///< by place
   std::map<std::string, StallFigures> stalls;    ///< by "entry on thread"
+  std::vector<StalledCall> stalled;              ///< all of those, in the order of the slices
+  std::map<std::string, RangeFigures> ranges;    ///< by name
+  std::map<std::string, std::uint64_t> marks;    ///< how many there are, by name
   std::uint64_t submit_ns = 0;                   ///< mean time of a call that submits an operation
   std::uint64_t launch_ns = 0;    ///< mean time from such a call to its execution, where the stream was idle
   std::uint64_t critical_ns = 0;  ///< length of the critical path

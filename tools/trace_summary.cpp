@@ -14,6 +14,7 @@
 #include "terminal.h"
 #include "text.h"
 #include "trace_figures.h"
+#include "trace_figures_json.h"
 
 namespace anyplace::tool {
 namespace {
@@ -50,44 +51,6 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
 }
 
 // ---- JSON
-
-Json device_figures_json(const DeviceFigures& device) {
-  Json operations = Json::object(), gaps = Json::array();
-  for (const auto& [name, one] : device.operations) {
-    operations[name] = {{"count", one.count}, {"bytes", one.bytes}, {"total_ns", one.total_ns}};
-  }
-  for (const IdleGap& gap : device.gaps) {
-    gaps.push_back(Json{{"begin_ns", gap.begin_ns}, {"length_ns", gap.length_ns}, {"ended_by", gap.ended_by}});
-  }
-  return Json{{"busy_ns", device.busy_ns},          {"kernels_ns", device.kernels_ns}, {"copies_ns", device.copies_ns},
-              {"overlap_ns", device.overlap_ns},    {"idle_ns", device.idle_ns},       {"gaps", std::move(gaps)},
-              {"operations", std::move(operations)}};
-}
-
-Json summary_json(const Summed& of) {
-  const TraceFigures& figures = of.figures;
-  Json devices = Json::object(), stalls = Json::object(), calls = Json::object();
-  for (const auto& [place, device] : figures.devices) devices[place] = device_figures_json(device);
-  for (const auto& [name, stall] : figures.stalls) {
-    stalls[name] = {{"implicit", stall.is_implicit},
-                    {"count", stall.count},
-                    {"total_ns", stall.total_ns},
-                    {"longest_ns", stall.longest_ns},
-                    {"longest_for", text_or_null(stall.longest_for)}};
-  }
-  for (const auto& [name, call] : figures.calls) {
-    calls[name] = {{"count", call.count},
-                   {"failures", call.failures},
-                   {"total_ns", call.total_ns},
-                   {"longest_ns", call.longest_ns}};
-  }
-  return Json{{"length_ns", figures.length_ns},     {"cut", of.is_cut},
-              {"submissions", figures.submissions}, {"executions", figures.executions},
-              {"submit_ns", figures.submit_ns},     {"launch_ns", figures.launch_ns},
-              {"critical_ns", figures.critical_ns}, {"critical", figures.critical},
-              {"devices", std::move(devices)},      {"stalls", std::move(stalls)},
-              {"calls", std::move(calls)}};
-}
 
 /// The numbers of both, the other's subtracted.
 Json difference(const Json& mine, const Json& other) {
@@ -138,6 +101,21 @@ void add_stalls(std::string& text, const TraceFigures& figures) {
   text += "\n" + table(rows);
 }
 
+void add_annotations(std::string& text, const TraceFigures& figures) {
+  if (!figures.ranges.empty()) {
+    Rows rows{{"RANGE", "COUNT", "TIME", "LONGEST", "SUBMISSIONS", "ON DEVICES"}};
+    for (const auto& [name, range] : figures.ranges) {
+      rows.push_back({name, std::to_string(range.count), time_of(range.total_ns), time_of(range.longest_ns),
+                      std::to_string(range.submissions), time_of(range.device_ns)});
+    }
+    text += "\n" + table(rows);
+  }
+  if (figures.marks.empty()) return;
+  Rows rows{{"MARK", "COUNT"}};
+  for (const auto& [name, count] : figures.marks) rows.push_back({name, std::to_string(count)});
+  text += "\n" + table(rows);
+}
+
 void add_calls(std::string& text, const TraceFigures& figures) {
   std::vector<std::pair<std::string, CallFigures>> calls(figures.calls.begin(), figures.calls.end());
   std::sort(calls.begin(), calls.end(),
@@ -165,6 +143,7 @@ std::string summary_text(const Summed& of) {
   }
   add_devices(text, figures);
   add_stalls(text, figures);
+  add_annotations(text, figures);
   add_calls(text, figures);
   return text;
 }
@@ -199,8 +178,10 @@ bool TraceSummaryCommand::chosen() const { return command_->parsed(); }
 Answer TraceSummaryCommand::run() const {
   try {
     const Summed mine = summed(file_);
-    if (other_.empty()) return {json_ ? dump(summary_json(mine)) : summary_text(mine), "", exit_ok};
-    const Json now = summary_json(mine), then = summary_json(summed(other_));
+    if (other_.empty())
+      return {json_ ? dump(figures_json(mine.figures, mine.is_cut)) : summary_text(mine), "", exit_ok};
+    const Summed other = summed(other_);
+    const Json now = figures_json(mine.figures, mine.is_cut), then = figures_json(other.figures, other.is_cut);
     if (json_) return {dump(Json{{"this", now}, {"other", then}, {"difference", difference(now, then)}}), "", exit_ok};
     Rows rows{{"", "THIS", "OTHER", "CHANGE"}};
     add_numbers(rows, "", now, then);

@@ -58,11 +58,13 @@ std::vector<std::string> loops_words(const anyplace_compile_request& request) {
   return {"-DANYPLACE_BARRIER_LOOPS=1", "-fpass-plugin=" + plugin, "-Rpass-missed=anyplace-loops", "-fno-math-errno"};
 }
 
+/// Functions and variables are protected: Module::global finds the variables by name, and the module itself always uses
+/// its own, also where the application has another of that name.
 std::vector<std::string> words_for(const anyplace_compile_request& request) {
   std::vector<std::string> words{request.library};
   for (std::string& word : common_words(request, dialect_standard)) words.push_back(std::move(word));
   words.insert(words.end(), {has_flag(request, ANYPLACE_COMPILE_DEBUG) ? "-g" : "-O3", "-fPIC", "-shared",
-                             "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-DANYPLACE_RUN_TIME_SOURCE=1"});
+                             "-fvisibility=protected", "-fvisibility-inlines-hidden", "-DANYPLACE_RUN_TIME_SOURCE=1"});
   if (has_flag(request, ANYPLACE_COMPILE_FAST_MATH)) words.push_back("-ffast-math");
   // A unique symbol would keep the module loaded for good; Clang has no such option, and no such symbols.
   if (std::string_view(request.library).find("clang") == std::string_view::npos) words.push_back("-fno-gnu-unique");

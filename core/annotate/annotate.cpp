@@ -14,6 +14,7 @@
 #include "annotate/marks.h"
 #include "annotate/registry.h"
 #include "annotate/text.h"
+#include "anyplace/backend/layer.h"
 #include "runtime/call.h"
 #include "runtime/no_destructor.h"
 
@@ -23,7 +24,6 @@ namespace {
 
 using annotate::Attributes;
 using annotate::Event;
-using annotate::Listener;
 using annotate::RangeId;
 
 /// A range that was started, with the id that each tool gave it.
@@ -63,7 +63,7 @@ void pop_one(AnnotatingThread& thread, std::uint32_t domain) noexcept {
   event.domain = domain_name(domain);
   event.depth = depth;
   event.thread = thread.system_number;
-  tell_listeners(thread, &Listener::range_popped, event);
+  tell_listeners(thread, ANYPLACE_ANNOTATION_RANGE_POPPED, event);
 }
 
 int push_one(AnnotatingThread& thread, annotate::Name name, const Attributes& attributes) noexcept {
@@ -72,7 +72,7 @@ int push_one(AnnotatingThread& thread, annotate::Name name, const Attributes& at
   each_vendor([&](VendorListener& listener, std::size_t) { listener.push({text.c_str(), &attributes}); });
   Event event = event_of(thread, text.view(), attributes);
   event.depth = depth;
-  tell_listeners(thread, &Listener::range_pushed, event);
+  tell_listeners(thread, ANYPLACE_ANNOTATION_RANGE_PUSHED, event);
   return depth;
 }
 
@@ -84,7 +84,7 @@ void end_one(RangeId id, const Started& range) noexcept {
   event.domain = domain_name(range.domain);
   event.range = id;
   event.thread = thread->system_number;
-  tell_listeners(*thread, &Listener::range_ended, event);
+  tell_listeners(*thread, ANYPLACE_ANNOTATION_RANGE_ENDED, event);
 }
 
 void report_wrong_thread(std::uint64_t began, std::uint64_t ends) noexcept {
@@ -110,7 +110,7 @@ void mark_reached(annotate::Name name, const Attributes& attributes, std::uint64
   each_vendor([&](VendorListener& listener, std::size_t) { listener.mark({text.c_str(), &attributes}); });
   Event event = event_of(*thread, text.view(), attributes);
   event.stream = stream;
-  tell_listeners(*thread, &Listener::marked, event);
+  tell_listeners(*thread, ANYPLACE_ANNOTATION_MARK, event);
 }
 
 bool anybody_listens() noexcept {
@@ -163,7 +163,7 @@ RangeId start(Name name, const Attributes& attributes) noexcept {
   }
   Event event = event_of(*thread, text.view(), attributes);
   event.range = id;
-  tell_listeners(*thread, &Listener::range_started, event);
+  tell_listeners(*thread, ANYPLACE_ANNOTATION_RANGE_STARTED, event);
   return id;
 }
 
@@ -186,7 +186,7 @@ void name_thread(Name name) noexcept {
   if (thread == nullptr) return;
   const CallText text(name, any_vendor());
   each_vendor([&](VendorListener& listener, std::size_t) { listener.name_thread(text.c_str()); });
-  tell_listeners(*thread, &Listener::thread_named, event_of(*thread, text.view(), {}));
+  tell_listeners(*thread, ANYPLACE_ANNOTATION_THREAD_NAMED, event_of(*thread, text.view(), {}));
 }
 
 void begin_range(RangeToken& token, Name name, const Attributes& attributes) noexcept {

@@ -11,7 +11,9 @@
 #include <new>
 #include <utility>
 
+#include "annotate/layer_listeners.h"
 #include "annotate/libraries.h"
+#include "anyplace/backend/layer.h"
 #include "runtime/call.h"
 #include "runtime/no_destructor.h"
 #include "runtime/process.h"
@@ -28,6 +30,12 @@ namespace detail {
 namespace {
 
 using annotate::detail::listeners;
+
+using HeardBy = void (annotate::Listener::*)(const annotate::Event&);
+/// The function of a kind of annotation.
+constexpr std::array<HeardBy, ANYPLACE_ANNOTATION_KINDS> heard_by{
+    &annotate::Listener::range_pushed, &annotate::Listener::range_popped, &annotate::Listener::range_started,
+    &annotate::Listener::range_ended,  &annotate::Listener::marked,       &annotate::Listener::thread_named};
 
 struct Slot {
   std::atomic<annotate::Listener*> listener{nullptr};
@@ -139,6 +147,11 @@ void add_vendor(std::size_t kind, VendorListener& listener) {
   vendor_slot(kind).store(&listener, std::memory_order_release);
 }
 
+void add_permanent_listener() noexcept {
+  const std::lock_guard lock(listening().mutex);
+  count_one_more();
+}
+
 void drop_vendor(std::size_t kind, VendorListener& listener) noexcept {
   VendorListener* expected = &listener;
   // Several threads may find out at once; one of them reports it.
@@ -147,8 +160,8 @@ void drop_vendor(std::size_t kind, VendorListener& listener) noexcept {
   note_library_failed(kind);
 }
 
-void tell_listeners(AnnotatingThread& thread, void (annotate::Listener::*function)(const annotate::Event&),
-                    const annotate::Event& event) noexcept {
+void tell_listeners(AnnotatingThread& thread, std::uint32_t kind, const annotate::Event& event) noexcept {
+  const HeardBy function = heard_by[kind];
   for (Slot& slot : listening().slots) {
     if (slot.listener.load(std::memory_order_relaxed) == nullptr) continue;
     // Either stop_listening() sees this call, or this call sees that there is no listener.
@@ -164,6 +177,7 @@ void tell_listeners(AnnotatingThread& thread, void (annotate::Listener::*functio
     }
     slot.calls.fetch_sub(1, std::memory_order_release);
   }
+  tell_layers(thread, kind, event);
 }
 
 }  // namespace detail

@@ -53,6 +53,9 @@ void drop_vendor(std::size_t kind, VendorListener& listener) noexcept;
 /// Makes the tool hear annotations from now on.
 void add_vendor(std::size_t kind, VendorListener& listener);
 
+/// Counts a listener that stays until the process ends and that others than tell_listeners() call.
+void add_permanent_listener() noexcept;
+
 /// Marks the thread as being in a listener's function, for a scope.
 class InsideListener {
  public:
@@ -87,8 +90,8 @@ void each_vendor(const Function& function) noexcept {
 /// Whether any tool listens.
 bool any_vendor() noexcept;
 
-/// Calls the function of each of the program's own listeners.
-void tell_listeners(AnnotatingThread& thread, void (annotate::Listener::*function)(const annotate::Event&),
-                    const annotate::Event& event) noexcept;
+/// Calls the function of each of the program's own listeners, and tells the layers. The kind, one of
+/// ANYPLACE_ANNOTATION_* (anyplace/backend/layer.h), says which function it is.
+void tell_listeners(AnnotatingThread& thread, std::uint32_t kind, const annotate::Event& event) noexcept;
 
 }  // namespace anyplace::detail

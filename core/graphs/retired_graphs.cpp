@@ -8,6 +8,7 @@
 
 #include "graphs/graph_exec.h"
 #include "graphs/graph_state.h"
+#include "runtime/layer_notes.h"
 #include "runtime/no_destructor.h"
 
 namespace anyplace::detail {
@@ -71,6 +72,7 @@ bool end_if_finished(RetiredWork* retired) noexcept {
   {
     const Retired work = look_at(retired);
     if (work == nullptr) return true;
+    const CoreCalls scope;
     if (!is_finished(*work)) return false;
   }
   post_release([retired] {
@@ -81,6 +83,7 @@ bool end_if_finished(RetiredWork* retired) noexcept {
 }
 
 void wait_for(RetiredWork& work) noexcept {
+  const CoreCalls scope;
   try {
     if (work.last) {
       static_cast<void>(synchronize(*work.device, ANYPLACE_FOREVER, operation));

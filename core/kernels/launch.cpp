@@ -22,6 +22,7 @@
 #include "kernels/description.h"
 #include "kernels/drawing.h"
 #include "kernels/kernel_state.h"
+#include "runtime/layer_notes.h"
 #include "runtime/room_behind.h"
 #include "streams/capture.h"
 #include "streams/stream_state.h"
@@ -158,6 +159,7 @@ LaunchWork keep_launch(Pin<KernelState> kernel, const anyplace_launch& launch,
   const WithRoomBehind<KeptLaunch> allocator(room_behind(arguments));
   std::shared_ptr<KeptLaunch> kept = std::allocate_shared<KeptLaunch>(allocator, std::move(kernel), launch);
   copy_arguments(kept->launch, reinterpret_cast<std::byte*>(kept.get() + 1), arguments);
+  if (layers_listen()) note_launch_kept(kept->launch);
   LaunchWork work;
   work.kernel = kept->kernel->handle;
   work.name = &kept->kernel->name;
@@ -186,6 +188,7 @@ struct CapturedLaunch {
     }
     auto* const copy = new (piece) anyplace_launch(given.launch);
     copy_arguments(*copy, piece + head, given.arguments);
+    if (layers_listen()) note_launch_kept(*copy);
     LaunchWork work;
     work.kernel = given.kernel.handle;
     work.name = &given.kernel.name;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "memory/host_ranges.h"
 #include "memory/memory_state.h"
 #include "plugins/device_properties.h"
+#include "runtime/layer_notes.h"
 #include "runtime/service.h"
 
 namespace anyplace {
@@ -23,6 +25,39 @@ namespace anyplace {
 namespace detail {
 
 constinit NoDestructor<SlotTable<BufferState>> buffer_table("buffer");
+
+namespace {
+
+/// Whether layers hear of the buffer: memory of graphs' pools and memory of others' isn't anybody's to give back.
+bool is_told_of(const BufferState& buffer) noexcept {
+  return layers_listen() && !is_from<RegionMemory>(buffer.origin) && !is_from<WrappedMemory>(buffer.origin) &&
+         !is_from<PinnedMemory>(buffer.origin) && buffer.address != 0;
+}
+
+anyplace_layer_memory described(const BufferState& buffer) noexcept {
+  anyplace_layer_memory memory{};
+  memory.struct_size = sizeof(memory);
+  memory.kind = buffer.kind;
+  memory.address = buffer.address;
+  memory.bytes = buffer.bytes;
+  memory.stream = buffer.home ? buffer.home->id : 0;
+  return memory;
+}
+
+void note_given_back(const BufferState& buffer) noexcept {
+  if (!is_told_of(buffer) || !process_running()) return;
+  anyplace_layer_memory memory = described(buffer);
+  std::vector<std::uint64_t> users;
+  try {
+    for (const Pin<StreamState>& use : buffer.uses) users.push_back(use->id);
+  } catch (const std::bad_alloc&) {  // the layer hears of fewer
+  }
+  memory.users = users.data();
+  memory.user_count = static_cast<std::uint32_t>(users.size());
+  note_memory_returned(*buffer.device, memory);
+}
+
+}  // namespace
 
 void BufferState::dispose(BufferState* buffer) noexcept {
   if (in_callback()) {
@@ -32,7 +67,10 @@ void BufferState::dispose(BufferState* buffer) noexcept {
   std::unique_ptr<BufferState> owner(buffer);
   // A graph pool notes itself which captures use its regions, and they go back to it in any case.
   if (is_from<RegionMemory>(owner->origin)) return RegionMemory::free(std::move(owner));
-  if (any_capture() && keep_for_capture(owner)) return;
+  if (any_capture()) {
+    if (keep_for_capture(owner)) return;
+    note_given_back(*owner);
+  }
   strike_from_book(*owner);
   // Once the backend is shut down, the process's end frees the memory.
   if (!backends_callable()) return;
@@ -146,6 +184,14 @@ void publish(std::uint64_t id, std::unique_ptr<BufferState> state) noexcept {
   buffers().publish(id, state.release(), careful);
 }
 
+/// Tells layers of the buffer before anybody can use it. Calls with it then take the slow path, so that they hear of
+/// its uses, too.
+[[gnu::noinline, gnu::cold]] void publish_watched(std::uint64_t id, std::unique_ptr<BufferState> state) noexcept {
+  if (is_told_of(*state)) note_memory_taken(*state->device, described(*state));
+  publish(id, std::move(state));
+  if (layers_listen()) buffers().set_careful(id, true);
+}
+
 }  // namespace
 
 std::uint64_t open_buffer(std::unique_ptr<BufferState> state, const char* operation) {
@@ -157,6 +203,7 @@ std::uint64_t open_buffer(std::unique_ptr<BufferState> state, const char* operat
     throw;
   }
   publish(id, std::move(state));
+  if (layers_listen()) buffers().set_careful(id, true);
   return id;
 }
 
@@ -197,8 +244,9 @@ std::uint64_t make_buffer(const StreamView& view, std::uint64_t bytes, const Buf
   state->bytes = bytes;
   state->kind = kind;
   const std::uint64_t id = buffers().reserve(operation);
+  const bool is_watched = any_capture();
   try {
-    if (!any_capture() || !allocate_in_capture(*state, *stream, options, operation)) [[likely]]
+    if (!is_watched || !allocate_in_capture(*state, *stream, options, operation)) [[likely]]
       allocate_for(*state, *stream, options, operation);
   } catch (...) {
     buffers().cancel(id);
@@ -212,14 +260,21 @@ std::uint64_t make_buffer(const StreamView& view, std::uint64_t bytes, const Buf
     BufferState::dispose(state.release());
     throw;
   }
-  publish(id, std::move(state));
+  if (is_watched) [[unlikely]] {
+    publish_watched(id, std::move(state));
+  } else {
+    publish(id, std::move(state));
+  }
   return id;
 }
 
 [[gnu::noinline]] anyplace_address address_slow_path(const BufferView& view, const char* operation) {
   enter(operation);
   detail::join_fast_path();
-  return pin_range(view, operation).address;
+  const PinnedRange range = pin_range(view, operation);
+  // It may become an argument of a kernel, of which the launch itself doesn't tell where it ends.
+  note_argument(ANYPLACE_ACCESS_UNDECLARED, range.address, range.bytes);
+  return range.address;
 }
 
 void close_buffer(std::uint64_t id) noexcept {

@@ -13,6 +13,7 @@
 
 #include "memory/buffer_sharing.h"
 #include "memory/event_pool.h"
+#include "runtime/layer_notes.h"
 #include "runtime/service.h"
 #include "runtime/subsystem.h"
 
@@ -105,6 +106,7 @@ bool mark(BufferState& buffer, StreamState& stream) noexcept {
 
 /// Whether the event is complete, or can't be queried any more because its device is lost.
 bool is_past(BufferState& buffer, EventState& event) noexcept {
+  const CoreCalls scope;
   const DeviceState& device = *event.device;
   try {
     if (!device.lost.load(std::memory_order_relaxed) && query(event, operation)) return true;
@@ -117,6 +119,7 @@ bool is_past(BufferState& buffer, EventState& event) noexcept {
 
 /// Whether everything that was submitted to the device, or is held back for it, is done.
 bool has_no_work(DeviceState& device) noexcept {
+  const CoreCalls scope;
   try {
     return synchronize(device, 0, operation);
   } catch (const std::exception&) {
@@ -263,6 +266,7 @@ void reap_surely_without_waiting(DeviceState& device) noexcept {
 void drain_deferred_frees(DeviceState& device) noexcept { reap(device, everything, true); }
 
 bool wait_for_deferred_frees(DeviceState& device) noexcept {
+  const CoreCalls scope;
   DeferredFrees& frees = *device.deferred_frees;
   const bool had_kept = keeps_shared_buffers(device);
   if (had_kept) static_cast<void>(collect_shared_buffers(device));

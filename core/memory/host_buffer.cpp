@@ -16,6 +16,7 @@
 #include "memory/host_ranges.h"
 #include "plugins/device_properties.h"
 #include "runtime/call.h"
+#include "runtime/layer_notes.h"
 #include "runtime/service.h"
 #include "streams/captured.h"
 #include "streams/stream_state.h"
@@ -44,6 +45,7 @@ HostBuffer::HostBuffer(const Device& device, std::uint64_t bytes) : state_(devic
   const anyplace_address address = state_->host_pool->allocate(bytes, operation);
   data_ = reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
   bytes_ = static_cast<std::size_t>(bytes);
+  if (detail::layers_listen()) detail::note_memory_taken(*state_, detail::pinned_memory(address, bytes));
 }
 
 HostBuffer::HostBuffer(HostBuffer&& other) noexcept

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 #include <utility>
+#include <vector>
 
 #include "anyplace/allocator.h"
 #include "memory/allocator/device_allocator.h"
@@ -14,6 +16,7 @@
 #include "memory/host_ranges.h"
 #include "memory/memory_state.h"
 #include "runtime/call.h"
+#include "runtime/layer_notes.h"
 #include "runtime/service.h"
 #include "streams/capture.h"
 #include "streams/captured.h"
@@ -179,6 +182,26 @@ void HostPool::refuse(std::uint64_t bytes, std::optional<std::uint64_t> limit, c
 }
 
 // ---- Freeing -------------------------------------------------------------------------------------------------------
+namespace {
+
+/// Tells layers that the owner of the memory has let go of it.
+void note_given_back(const HostBlock& block, bool is_kept) noexcept {
+  if (!layers_listen() || !process_running()) return;
+  anyplace_layer_memory memory = pinned_memory(block.address, block.requested);
+  memory.is_kept = is_kept ? 1 : 0;
+  std::vector<std::uint64_t> users;
+  try {
+    if (block.later != nullptr) {
+      for (const Pin<StreamState>& use : block.later->uses) users.push_back(use->id);
+    }
+  } catch (const std::bad_alloc&) {  // the layer hears of fewer
+  }
+  memory.users = users.data();
+  memory.user_count = static_cast<std::uint32_t>(users.size());
+  note_memory_returned(block.device, memory);
+}
+
+}  // namespace
 
 void HostPool::free(anyplace_address address) noexcept {
   Chain block = take_out(address);
@@ -189,7 +212,10 @@ void HostPool::free(anyplace_address address) noexcept {
   kept->address = block->address;
   kept->bytes = block->bytes;
   kept->origin = PinnedMemory{block.release()};
-  if (!keep_for_capture(kept)) free_kept_back(std::move(kept));
+  anyplace_layer_memory memory = pinned_memory(kept->address, kept->bytes);
+  memory.is_kept = 1;
+  if (!keep_for_capture(kept)) return free_kept_back(std::move(kept));
+  note_memory_returned(device_, memory);
 }
 
 void HostPool::free_kept_back(std::unique_ptr<BufferState> kept) noexcept {
@@ -210,6 +236,7 @@ HostPool::Chain HostPool::block_of(BufferState& waited) noexcept {
 
 /// Nobody has it any more, but work may use it.
 void HostPool::free_block(Chain block) noexcept {
+  note_given_back(*block, false);
   if (block->later->uses.empty()) {
     keep(std::move(block));
     return;
@@ -263,6 +290,7 @@ HostPool::Chain HostPool::take_out(anyplace_address address) noexcept {
   stats_.allocated_bytes -= let_go.requested;
   if (let_go.holds != 0) {
     let_go.let_go = true;
+    note_given_back(let_go, true);
     stats_.pending_bytes += let_go.bytes;
     return nullptr;
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <set>
 #include <utility>
@@ -17,8 +18,9 @@
 namespace anyplace::detail {
 namespace {
 
+/// The functions behind `command` are optional, and a table may end before them.
 constexpr TableKind layer_kind{"the layers' ABI", ANYPLACE_LAYER_ABI_MAJOR, ANYPLACE_LAYER_ABI_MINOR,
-                               sizeof(anyplace_layer_table)};
+                               offsetof(anyplace_layer_table, annotation)};
 
 /// Why a table can't be used; empty if it can.
 std::string layer_table_problem(const anyplace_layer_table& table, std::uint32_t room, std::string_view name) {

@@ -13,8 +13,10 @@
 #include "plugins/plugin_open.h"
 #include "plugins/plugin_table.h"
 #include "runtime/call.h"
+#include "runtime/layer_notes.h"
 #include "runtime/no_destructor.h"
 #include "runtime/process.h"
+#include "runtime/subsystem.h"
 
 namespace anyplace::detail {
 namespace {
@@ -84,6 +86,10 @@ void put_layers(Backend& backend, const std::vector<ChosenLayer>& chosen) {
       top = begin_layer(plugin, layer, backend, *one);
       layer.instance = top.self;
       layer.end = plugin.table.end;
+      layer.table = &plugin.table;
+      for (const Subsystem* const subsystem : subsystems()) {
+        if (subsystem->layer_put != nullptr) subsystem->layer_put(plugin.table);
+      }
     }
   } catch (...) {
     abandon(made);
@@ -92,6 +98,7 @@ void put_layers(Backend& backend, const std::vector<ChosenLayer>& chosen) {
   std::reverse(made.begin(), made.end());
   backend.layers = std::move(made);
   backend.table = top;
+  for (const auto& layer : backend.layers) add_listener(*layer->table);
 }
 
 void require_layer(const Backend& backend, const std::string& layer, const LayerAsker& asker) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "anyplace/backend/abi.h"
+#include "anyplace/backend/layer.h"
 #include "anyplace/device.h"
 #include "anyplace/error.h"
 
@@ -78,9 +79,10 @@ struct DeviceState {
 /// A layer over a backend (plugins/layer_stack.h).
 struct BackendLayer {
   std::string name;
-  anyplace_backend_table next{};          ///< the table that the layer calls
-  void (*end)(void* instance) = nullptr;  ///< anyplace_layer_table::end; may be null
-  void* instance = nullptr;               ///< the self of the layer's table
+  anyplace_backend_table next{};                ///< the table that the layer calls
+  void (*end)(void* instance) = nullptr;        ///< anyplace_layer_table::end; may be null
+  void* instance = nullptr;                     ///< the self of the layer's table
+  const anyplace_layer_table* table = nullptr;  ///< the plugin's, for what it is told (layer_notes.h)
 };
 
 struct Backend {

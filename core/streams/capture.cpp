@@ -14,8 +14,6 @@
 
 namespace anyplace::detail {
 
-std::atomic<std::uint32_t> capture_count{0};
-
 namespace {
 
 NoDestructor<Captures> all_captures;
@@ -106,7 +104,7 @@ void detach(StreamState& stream) noexcept {
 std::vector<Pin<StreamState>> finish(const std::shared_ptr<Capture>& capture) noexcept {
   for (const Pin<StreamState>& stream : capture->streams) detach(*stream);
   std::erase(captures().active, capture);
-  capture_count.fetch_sub(1, std::memory_order_relaxed);
+  careful_memory.fetch_sub(1, std::memory_order_relaxed);
   return std::exchange(capture->streams, {});
 }
 
@@ -238,7 +236,7 @@ std::shared_ptr<Capture> begin_capture(StreamState& stream, CaptureMode mode, st
     captures().active.pop_back();
     throw;
   }
-  capture_count.fetch_add(1, std::memory_order_relaxed);
+  careful_memory.fetch_add(1, std::memory_order_relaxed);
   // The thread that closes the stream's handle takes the lock after that. So either it finds this capture, or the
   // handle is found closed here.
   if (!streams().try_pin(stream.id)) {

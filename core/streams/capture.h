@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "anyplace/graph_types.h"
+#include "runtime/layer_notes.h"
 #include "streams/captured.h"
 #include "streams/work.h"
 
@@ -143,9 +144,8 @@ struct Captures {
 };
 /// The captures of the process; never destroyed.
 Captures& captures() noexcept;
-/// The number of captures. It is nearly always 0, and then nobody has to take the lock.
-extern std::atomic<std::uint32_t> capture_count;
-inline bool any_capture() noexcept { return capture_count.load(std::memory_order_relaxed) != 0; }
+/// Whether there may be a capture, or a layer listens. It is nearly always false, and then nobody has to take the lock.
+inline bool any_capture() noexcept { return careful_memory.load(std::memory_order_relaxed) != 0; }
 
 // -- Beginning and ending.
 /// Throws invalid_argument for the null stream, and capturing for a stream that is captured. `pool` may be null.

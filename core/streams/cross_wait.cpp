@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "plugins/device_properties.h"
+#include "runtime/layer_notes.h"
 #include "runtime/no_destructor.h"
 #include "runtime/service.h"
 #include "runtime/shortage.h"
@@ -259,6 +260,8 @@ void wait_across(StreamState& stream, const Record& record, const char* operatio
   wait->stream_id = stream.id;
   // The list's node is allocated first, so that nothing can fail once the stream waits.
   std::list<std::shared_ptr<CrossWait>> listed{wait};
+  // The backends see a gate and a host function, and not that one stream waits for another.
+  if (!record.held) note_stream_waits(producer, record.handle, stream.id);
   block(stream, wait, producer.backend != stream.device->backend, operation);
   {
     const std::lock_guard lock(holds().mutex);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "plugins/device_properties.h"
+#include "runtime/layer_notes.h"
 #include "runtime/service.h"
 #include "runtime/shortage.h"
 #include "runtime/subsystem.h"
@@ -158,6 +159,7 @@ void finish(StreamState* stream) noexcept {
     }
   }
   if (backends_callable() && !device.lost.load(std::memory_order_relaxed) && !waits_timed(device)) {
+    const CoreCalls scope;  // nobody waits for the stream's work by destroying it
     reap_retired(device);
     if (!is_idle(*stream)) {
       try {
@@ -240,6 +242,7 @@ bool is_surely_idle(StreamState& stream, const char* operation) noexcept {
   DeviceState& device = *stream.device;
   if (device.lost.load(std::memory_order_relaxed)) return true;
   if (stream.is_diverted()) return false;
+  const CoreCalls scope;
   std::int32_t done = 0;
   const anyplace_status status = device.table->stream_query(device.self, stream.handle, &done);
   note_quietly(status, device, operation);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "anyplace/access.h"
 #include "anyplace/graph.h"
 #include "anyplace/stream.h"
 #include "slot.h"
@@ -24,7 +25,7 @@ double median(std::vector<double> times) {
 
 /// A device's part of a frame: every so many-th tile.
 struct Part {
-  Part(const anyplace::Device& device, bool annotate) : station(device, annotate) {}
+  Part(const anyplace::Device& device, const PipelineOptions& options) : station(device, options) {}
 
   void submit() {
     for (const auto& slot : slots) {
@@ -47,7 +48,7 @@ class Frames {
  public:
   Frames(const Picture& source, const PipelineOptions& options) : source_(source), annotate_(options.annotate) {
     for (const anyplace::Device& device : options.devices) {
-      parts_.push_back(std::make_unique<Part>(device, annotate_));
+      parts_.push_back(std::make_unique<Part>(device, options));
       for (int i = 0; i < options.streams; ++i) {
         parts_.back()->station.compute.push_back(std::make_unique<anyplace::Stream>(device));
       }
@@ -94,7 +95,7 @@ class Frames {
     const anyplace::Stream& stream = *part.station.compute[part.slots.size() % part.station.compute.size()];
     part.slots.push_back(std::make_unique<Slot>(part.station, stream, tile.source_bytes(), tile.bytes()));
     part.slots.back()->tile = tile;
-    pack(source_, tile, part.slots.back()->staging_in.first(tile.source_bytes()));
+    part.slots.back()->pack_tile(source_, tile);
   }
 
   /// The streams of a station join the capture with the first event that they wait for.
@@ -118,6 +119,7 @@ class Frames {
     for (const auto& part : parts_) {
       for (const auto& slot : part->slots) {
         const std::span<std::uint8_t> out = slot->staging_out.first(slot->tile->bytes());
+        anyplace::host_write(out.data(), out.size());
         std::memset(out.data(), 0, out.size());
       }
     }

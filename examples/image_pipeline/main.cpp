@@ -3,10 +3,12 @@
 // image_pipeline: blurs a PNG on the devices that it is told to use, checks the result on the host, writes it.
 //
 //   image_pipeline --in photo.png --out out.png [--place cpu_sim:0 | --places cpu_sim:0,cpu_sim:1] [--streams 4]
-//                  [--graph [--frames 1000]] [--annotate]
+//                  [--graph [--frames 1000] | --bug missing-wait] [--annotate]
 //
 // With --graph the work of the picture is captured once and launched for each of many frames, beside submitting it.
 // With --annotate profilers see frames, tiles and their stages by name (docs/annotations.md).
+// With --bug a mistake is built in that may or may not change a pixel. The layer validate (docs/layers.md) finds each:
+//   ANYPLACE_LAYERS=validate image_pipeline --in photo.png --out out.png --bug missing-wait
 // Exit status: 0 the output is there and was checked; 1 something failed, and there is no output; 2 wrong options.
 #include <fmt/format.h>
 #include <unistd.h>
@@ -16,6 +18,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -40,7 +43,25 @@ struct Options {
   bool graph = false;
   bool annotate = false;
   std::uint64_t frames = 1000;
+  image_pipeline::Bug bug = image_pipeline::Bug::none;
 };
+
+/// The mistakes by their names.
+const std::map<std::string, image_pipeline::Bug>& bugs() {
+  using image_pipeline::Bug;
+  static const std::map<std::string, Bug> all{{"missing-wait", Bug::missing_wait},
+                                              {"early-free", Bug::early_free},
+                                              {"wrong-event", Bug::wrong_event},
+                                              {"pageable", Bug::pageable}};
+  return all;
+}
+
+constexpr const char* bug_help =
+    "a mistake to build in, which the layer validate finds: missing-wait (kernels don't wait for their tile), "
+    "early-free "
+    "(a tile's memory goes while its kernel may read it), wrong-event (the download waits for the upload), pageable "
+    "(the "
+    "upload's source isn't pinned, and is written in the stream's order)";
 
 /// A bar on standard error, where that is a terminal. Ends its line also when an error interrupts it.
 class ProgressBar {
@@ -111,13 +132,14 @@ void say_who_listens() {
     if (library.active) who += (who.empty() ? "" : ", ") + library.name;
     if (!library.active) why += (why.empty() ? "" : "; ") + library.reason;
   }
-  fmt::print("annotations go to {}\n", who.empty() ? fmt::format("nobody: {}", why) : who);
+  fmt::print("annotations go to {}\n", who.empty() ? fmt::format("no tool: {}", why) : who);
 }
 
 int run(const Options& options) {
   image_pipeline::PipelineOptions pipeline;
   pipeline.streams = options.streams;
   pipeline.annotate = options.annotate;
+  pipeline.bug = options.bug;
   if (options.annotate) say_who_listens();
   if (options.places.empty()) {
     pipeline.devices.emplace_back(options.place);
@@ -168,12 +190,17 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1000000}))
       ->needs(graph)
       ->capture_default_str();
+  std::string bug;
+  app.add_option("--bug", bug, bug_help)->excludes(graph)->check([](const std::string& name) {
+    return bugs().count(name) != 0 ? "" : name + " is none of missing-wait, early-free, wrong-event, pageable";
+  });
   app.add_flag("--annotate", options.annotate, "name frames, tiles and stages for profilers");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
+  if (!bug.empty()) options.bug = bugs().at(bug);
   try {
     return run(options);
   } catch (const std::exception& error) {

@@ -23,7 +23,7 @@ class Pipeline {
     result_.channels = source.channels;
     result_.pixels.resize(source.pixels.size());
     for (const anyplace::Device& device : options.devices) {
-      stations_.push_back(std::make_unique<Station>(device, options.annotate));
+      stations_.push_back(std::make_unique<Station>(device, options));
     }
     make_slots(options.streams);
   }
@@ -48,7 +48,7 @@ class Pipeline {
                                   static_cast<std::uint32_t>(number / columns_));
       {
         const Annotated stage(annotate_, "pack", stage_color);
-        pack(source_, tile, slot.staging_in.first(tile.source_bytes()));
+        slot.pack_tile(source_, tile);
       }
       slot.submit(tile);
     }

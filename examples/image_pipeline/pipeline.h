@@ -21,10 +21,20 @@ namespace image_pipeline {
 inline constexpr std::uint32_t tile_size = 256;
 inline constexpr int max_streams = 1024;
 
+/// A mistake that is built in, for the layer `validate` to find. The picture may come out right all the same.
+enum class Bug {
+  none,
+  missing_wait,  ///< compute streams don't wait for the upload of their tile
+  early_free,    ///< a tile's source is freed while the compute stream, which it isn't told of, may still read it
+  wrong_event,   ///< the download waits for the upload instead of the kernel
+  pageable,      ///< tiles are packed in the upload stream's order into memory that copies may read before
+};
+
 struct PipelineOptions {
   std::vector<anyplace::Device> devices;  ///< at least one; tiles go round
   int streams = 4;                        ///< compute streams of each device, 1 .. max_streams
   bool annotate = false;                  ///< names frames, tiles and stages for profilers
+  Bug bug = Bug::none;
 };
 
 struct PipelineResult {

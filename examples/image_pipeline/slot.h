@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "annotated.h"
+#include "anyplace/access.h"
 #include "anyplace/event.h"
 #include "anyplace/kernel.h"
 #include "anyplace/memory.h"
@@ -58,11 +59,31 @@ inline Tile make_tile(const Picture& picture, std::uint32_t column, std::uint32_
   return tile;
 }
 
-/// Host memory for copies: pinned where the device has it, so that copies don't block the host; else plain.
+/// Copies the pixels that a tile needs from the picture.
+inline void pack(const Picture& picture, const Tile& tile, std::span<std::uint8_t> to) {
+  const std::size_t bytes = std::size_t{tile.shape.source_width} * tile.shape.channels;
+  anyplace::host_write(to.data(), bytes * tile.shape.source_height);
+  for (std::uint32_t y = 0; y < tile.shape.source_height; ++y) {
+    const std::uint8_t* from = picture.row(tile.source_y + y) + std::size_t{tile.source_x} * tile.shape.channels;
+    std::memcpy(to.data() + y * bytes, from, bytes);
+  }
+}
+
+/// Copies the pixels that were made of a tile to the picture.
+inline void unpack(std::span<const std::uint8_t> from, const Tile& tile, Picture& picture) {
+  const std::size_t bytes = std::size_t{tile.shape.width} * tile.shape.channels;
+  anyplace::host_read(from.data(), bytes * tile.shape.height);
+  for (std::uint32_t y = 0; y < tile.shape.height; ++y) {
+    std::memcpy(picture.row(tile.y + y) + std::size_t{tile.x} * tile.shape.channels, from.data() + y * bytes, bytes);
+  }
+}
+
+/// Host memory for copies: pinned where it is wanted and the device has it, so that copies don't block the host; else
+/// plain.
 class Staging {
  public:
-  Staging(const anyplace::Device& device, std::uint64_t bytes) {
-    if (device.has(anyplace::Capability::pinned_memory)) {
+  Staging(const anyplace::Device& device, std::uint64_t bytes, bool pinned = true) {
+    if (pinned && device.has(anyplace::Capability::pinned_memory)) {
       pinned_ = anyplace::HostBuffer(device, bytes);
     } else {
       plain_.resize(bytes);
@@ -79,11 +100,17 @@ class Staging {
 
 /// A device with what all its slots share.
 struct Station {
-  Station(const anyplace::Device& from, bool annotated)
-      : device(from), annotate(annotated), upload(from), download(from), kernels(from, blur_kernels) {}
+  Station(const anyplace::Device& from, const PipelineOptions& options)
+      : device(from),
+        annotate(options.annotate),
+        bug(options.bug),
+        upload(from),
+        download(from),
+        kernels(from, blur_kernels) {}
 
   anyplace::Device device;
   bool annotate;
+  Bug bug;
   anyplace::Stream upload;
   anyplace::Stream download;
   anyplace::Module kernels;
@@ -96,7 +123,7 @@ struct Slot {
   Slot(Station& at, const anyplace::Stream& on, std::uint64_t source_bytes, std::uint64_t bytes)
       : station(at),
         compute(on),
-        staging_in(at.device, source_bytes),
+        staging_in(at.device, source_bytes, at.bug != Bug::pageable),
         staging_out(at.device, bytes),
         source(at.upload, source_bytes),
         target(at.download, bytes),
@@ -104,10 +131,17 @@ struct Slot {
         computed(at.device),
         downloaded(at.device) {
     // A buffer belongs to the stream it was made on; the others that use it are named.
-    source.record_stream(compute);
+    if (at.bug != Bug::early_free) source.record_stream(compute);
     target.record_stream(compute);
     // It may be allocated in that stream's order, and each tile waits for the upload alone.
     compute.wait_stream(at.download);
+  }
+
+  /// Puts a tile's source into staging_in.
+  void pack_tile(const Picture& picture, const Tile& next) {
+    const std::span<std::uint8_t> to = staging_in.first(next.source_bytes());
+    if (station.bug != Bug::pageable) return pack(picture, next, to);
+    station.upload.launch_host_func([&picture, next, to] { pack(picture, next, to); });
   }
 
   /// Submits a tile whose source is in staging_in. Returns while it runs.
@@ -132,6 +166,7 @@ struct Slot {
  private:
   void upload() {
     const Annotated stage(station.annotate, "upload", stage_color, tile->source_bytes());
+    if (!source) source = anyplace::Buffer(station.upload, tile->source_bytes());
     station.upload.copy(source.sub(0, tile->source_bytes()), staging_in.first(tile->source_bytes()));
     mark(station.annotate, station.upload, "uploaded", tile->number);
     station.upload.record_event(uploaded);
@@ -140,35 +175,19 @@ struct Slot {
     const Annotated stage(station.annotate, "blur", stage_color);
     const anyplace::Dim3 grid{parts(tile->shape.width, block_threads.x),
                               parts(tile->shape.height, block_threads.y * rows_per_thread)};
-    compute.wait_event(uploaded);
-    compute.launch(station.blur, {grid, block_threads}, source, target, tile->shape);
+    if (station.bug != Bug::missing_wait) compute.wait_event(uploaded);
+    compute.launch(station.blur, {grid, block_threads}, anyplace::in(source), anyplace::out(target), tile->shape);
+    if (station.bug == Bug::early_free) source = anyplace::Buffer();
     mark(station.annotate, compute, "blurred", tile->number);
     compute.record_event(computed);
   }
   void download() {
     const Annotated stage(station.annotate, "download", stage_color, tile->bytes());
-    station.download.wait_event(computed);
+    station.download.wait_event(station.bug == Bug::wrong_event ? uploaded : computed);
     station.download.copy(staging_out.first(tile->bytes()), target.sub(0, tile->bytes()));
     mark(station.annotate, station.download, "downloaded", tile->number);
     station.download.record_event(downloaded);
   }
 };
-
-/// Copies the pixels that a tile needs from the picture.
-inline void pack(const Picture& picture, const Tile& tile, std::span<std::uint8_t> to) {
-  const std::size_t bytes = std::size_t{tile.shape.source_width} * tile.shape.channels;
-  for (std::uint32_t y = 0; y < tile.shape.source_height; ++y) {
-    const std::uint8_t* from = picture.row(tile.source_y + y) + std::size_t{tile.source_x} * tile.shape.channels;
-    std::memcpy(to.data() + y * bytes, from, bytes);
-  }
-}
-
-/// Copies the pixels that were made of a tile to the picture.
-inline void unpack(std::span<const std::uint8_t> from, const Tile& tile, Picture& picture) {
-  const std::size_t bytes = std::size_t{tile.shape.width} * tile.shape.channels;
-  for (std::uint32_t y = 0; y < tile.shape.height; ++y) {
-    std::memcpy(picture.row(tile.y + y) + std::size_t{tile.x} * tile.shape.channels, from.data() + y * bytes, bytes);
-  }
-}
 
 }  // namespace image_pipeline

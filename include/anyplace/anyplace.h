@@ -40,6 +40,7 @@
 // name, which is a number, free to copy, and safe to use wrongly: a destroyed handle is an error, not a crash.
 #pragma once
 
+#include "access.h"
 #include "address.h"
 #include "allocator.h"
 #include "annotate.h"

@@ -84,6 +84,29 @@ class TraceLayer : public Layer {
     return "";
   }
 
+  static void annotation(const anyplace_annotation& what) {
+    ThreadBuffer* const buffer = Writer::only().is_tracing() ? thread_buffer() : nullptr;
+    if (buffer == nullptr) return;
+    static_cast<void>(buffer->is_repeat(0));  // a slice doesn't stand for queries in two ranges
+    Record* const record = buffer->claim();
+    if (record == nullptr) return;
+    *record = {};
+    record->kind = Record::Kind::annotation;
+    if (what.name_bytes != 0) record->text = new (std::nothrow) std::string(what.name, what.name_bytes);
+    record->values = {what.kind,
+                      backend::to_handle(const_cast<char*>(what.domain)),
+                      backend::to_handle(const_cast<char*>(what.category)),
+                      what.range,
+                      what.stream,
+                      what.payload_kind,
+                      what.payload,
+                      what.has_color != 0 ? std::uint64_t{1} << 32 | what.color : 0,
+                      static_cast<std::uint64_t>(what.depth)};
+    record->value_count = annotation_values;
+    record->begin_ns = record->end_ns = now_ns();
+    buffer->publish();
+  }
+
   template <auto Entry, class... Args>
   anyplace_status call(Args... args) {
     prepare<Entry>(args...);

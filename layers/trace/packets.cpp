@@ -115,16 +115,24 @@ std::uint64_t Packets::add_track(std::uint64_t parent, std::string_view name) {
 }
 
 std::uint64_t Packets::add_thread(std::int32_t number, std::string_view name) {
+  describe_thread(++last_track_, number, name);
+  return last_track_;
+}
+
+void Packets::rename_thread(std::uint64_t track, std::int32_t number, std::string_view name) {
+  describe_thread(track, number, name);
+}
+
+void Packets::describe_thread(std::uint64_t uuid, std::int32_t number, std::string_view name) {
   pbf_writer trace(out_);
   Packet packet(trace);
   pbf_writer track(packet, pf::packet::track_descriptor);
-  track.add_uint64(pf::track_descriptor::uuid, ++last_track_);
+  track.add_uint64(pf::track_descriptor::uuid, uuid);
   track.add_uint64(pf::track_descriptor::parent_uuid, process_);
   pbf_writer thread(track, pf::track_descriptor::thread);
   thread.add_int32(pf::thread_descriptor::pid, static_cast<std::int32_t>(::getpid()));
   thread.add_int32(pf::thread_descriptor::tid, number);
   thread.add_string(pf::thread_descriptor::name, name.data(), name.size());
-  return last_track_;
 }
 
 std::uint64_t Packets::add_byte_counter(std::uint64_t parent, std::string_view name) {
@@ -167,13 +175,19 @@ void Packets::add_begin(const Slice& slice, int type) {
 }
 
 void Packets::add(const Slice& slice) {
-  add_begin(slice, pf::slice_begin);
+  begin_slice(slice);
+  end_slice(slice.track, slice.end_ns);
+}
+
+void Packets::begin_slice(const Slice& slice) { add_begin(slice, pf::slice_begin); }
+
+void Packets::end_slice(std::uint64_t track, std::uint64_t at_ns) {
   pbf_writer trace(out_);
   Packet packet(trace);
-  packet.add_uint64(pf::packet::timestamp, slice.end_ns);
+  packet.add_uint64(pf::packet::timestamp, at_ns);
   pbf_writer event(packet, pf::packet::track_event);
   event.add_enum(pf::track_event::type, pf::slice_end);
-  event.add_uint64(pf::track_event::track_uuid, slice.track);
+  event.add_uint64(pf::track_event::track_uuid, track);
 }
 
 void Packets::add_instant(const Slice& point) { add_begin(point, pf::instant); }

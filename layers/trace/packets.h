@@ -43,8 +43,14 @@ class Packets {
   std::uint64_t add_thread(std::int32_t thread, std::string_view name);
   std::uint64_t add_byte_counter(std::uint64_t parent, std::string_view name);
 
+  /// Tells a thread's new name.
+  void rename_thread(std::uint64_t track, std::int32_t thread, std::string_view name);
+
   /// Slices of one track must not overlap but where one lies in the other; viewers drop those that do.
   void add(const Slice& slice);
+  /// A slice whose end isn't known yet. The end is that of the slice of the track that was begun last.
+  void begin_slice(const Slice& slice);
+  void end_slice(std::uint64_t track, std::uint64_t at_ns);
   /// Adds a point in time: its end is its beginning.
   void add_instant(const Slice& point);
   void count(std::uint64_t track, std::uint64_t at_ns, std::uint64_t value);
@@ -57,6 +63,7 @@ class Packets {
     std::uint64_t of(std::string_view text);
   };
   void add_begin(const Slice& slice, int type);
+  void describe_thread(std::uint64_t track, std::int32_t thread, std::string_view name);
 
   std::string& out_;
   std::uint64_t process_ = 0;

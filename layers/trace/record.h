@@ -39,6 +39,7 @@ struct Record {
   enum class Kind : std::uint8_t {
     call,
     host_function,  ///< a host function ran; the first value is its stream
+    annotation,     ///< its values are those of AnnotationValue, and it has no backend
   };
   TracedBackend* backend;
   std::uint64_t begin_ns;
@@ -54,6 +55,21 @@ struct Record {
   std::uint8_t value_count;
   Kind kind;
 };
+
+/// Where an annotation's record has what.
+enum AnnotationValue : std::uint8_t {
+  annotation_kind,      ///< ANYPLACE_ANNOTATION_*
+  annotation_domain,    ///< a pointer to the text
+  annotation_category,  ///< a pointer to the text
+  annotation_range,
+  annotation_stream,
+  annotation_payload_kind,
+  annotation_payload,
+  annotation_color,  ///< with one more bit above the 32, or 0 if there is none
+  annotation_depth,
+  annotation_values
+};
+static_assert(annotation_values <= max_values);
 
 /// The values that stand for a struct, and their names. Structs without a specialisation have none.
 template <class Struct>

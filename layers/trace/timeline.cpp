@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "operations.h"
@@ -39,7 +40,12 @@ std::string place_of(const TracedBackend& backend, std::int32_t device) {
 void Timeline::begin() {
   process_track_ = packets_.begin();
   is_on_ = true;
-  for (auto& [number, thread] : threads_) thread.track = 0;
+  ranges_track_ = 0;
+  range_lanes_.clear();
+  for (auto& [number, thread] : threads_) {
+    thread.track = 0;
+    thread.ranges.clear();
+  }
   for (auto& [backend, objects] : backends_) {
     for (auto& [index, device] : objects.devices) {
       device.track = 0;
@@ -189,6 +195,7 @@ void Timeline::count(const TracedBackend& backend, const Allocation& allocation,
 
 void Timeline::take(const Record& record, std::uint64_t thread) {
   const std::unique_ptr<const std::string> text(record.text);
+  if (record.kind == Record::Kind::annotation) return add_annotation(record, thread);
   BackendObjects& objects = backends_[record.backend];
   if (record.kind == Record::Kind::host_function) return add_host_function(objects, record);
   const std::uint64_t waits_for = awaited(objects, record);
@@ -207,8 +214,14 @@ void Timeline::add_host_function(BackendObjects& objects, const Record& record) 
     objects.early_host_functions.emplace(record.submission, record);
     return;
   }
+  StreamObject& stream = *submitted->second;
+  {
+    // What the stream did before it is added first, because a lane's slices are added in the order of their times.
+    const std::lock_guard calls(record.backend->calls());
+    poll(*record.backend, objects, stream);
+  }
   const Pending what{nullptr, {}, 0, record.submission, "host function", "host_function", 0};
-  add_execution(*record.backend, *submitted->second, what, record.begin_ns, record.end_ns);
+  add_execution(*record.backend, stream, what, record.begin_ns, record.end_ns);
   objects.host_functions.erase(submitted);
 }
 

@@ -2,7 +2,7 @@
 //
 // Timeline: makes the slices of a trace of records. A call is a slice on its thread's track, and the execution of what
 // it submitted one on the track of its stream; both have the submission's number as a flow. What waits for a record or
-// for work has the number of what it waits for as another.
+// for work has the number of what it waits for as another. What the program annotates is in annotations.cpp.
 //
 // Streams, kernels and memory are followed whether or not a trace is being written, so that one that begins later knows
 // their names.
@@ -43,14 +43,33 @@ class Timeline {
   static std::uint64_t order_of(const Record& record) noexcept;
 
  private:
+  /// Ranges of one domain that a thread has pushed and not popped.
+  struct OpenRanges {
+    std::uint64_t track = 0;  ///< the thread's for the default domain, and one below it for each other domain
+    std::vector<std::int32_t> depths;
+  };
+  /// A track for started ranges, of which it has one at a time.
+  struct RangeLane {
+    std::uint64_t track = 0;
+    std::uint64_t range = 0;  ///< the one that is open; 0: none
+  };
   struct Thread {
     std::int32_t number;
     std::string name;
     std::uint64_t track = 0;
+    std::map<std::string, OpenRanges> ranges = {};  ///< that were pushed, by domain
   };
 
   std::uint64_t device_track(const TracedBackend& backend, std::int32_t device);
   std::uint64_t thread_track(std::uint64_t thread);
+  std::uint64_t range_track(std::uint64_t thread, const std::string& domain);
+  std::uint64_t mark_track(std::uint64_t thread, std::uint64_t stream);
+  void add_annotation(const Record& record, std::uint64_t thread);
+  void push_range(const Record& record, std::uint64_t thread, Slice slice);
+  void pop_range(const Record& record, std::uint64_t thread);
+  void start_range(const Record& record, Slice slice);
+  void end_range(const Record& record);
+  void name_thread(const Record& record, std::uint64_t thread);
   std::uint64_t lane(const TracedBackend& backend, StreamObject& stream, std::uint64_t begin_ns, std::uint64_t end_ns);
   void add_call(const Record& record, std::uint64_t thread, std::uint64_t waits_for);
   void add_host_function(BackendObjects& objects, const Record& record);
@@ -68,6 +87,8 @@ class Timeline {
   bool is_on_ = false;
   std::uint64_t process_track_ = 0;
   std::map<std::uint64_t, Thread> threads_;
+  std::uint64_t ranges_track_ = 0;  ///< is above the lanes of started ranges
+  std::vector<RangeLane> range_lanes_;
   std::map<const TracedBackend*, BackendObjects> backends_;
 };
 

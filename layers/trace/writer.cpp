@@ -113,8 +113,8 @@ void Writer::settle(TracedBackend& backend, std::chrono::nanoseconds limit) {
   static_cast<void>(round());
 }
 
-void Writer::take_records() {
-  const std::uint64_t until = now_ns();
+/// Moves what the threads have published to taken_.
+void Writer::drain_buffers(std::uint64_t until) {
   ThreadBuffers& buffers = thread_buffers();
   const std::lock_guard lock(buffers.mutex);
   for (auto& buffer : buffers.all) {
@@ -129,6 +129,11 @@ void Writer::take_records() {
     if (is_ended) buffer.reset();
   }
   std::erase(buffers.all, nullptr);
+}
+
+void Writer::take_records() {
+  const std::uint64_t until = now_ns();
+  drain_buffers(until);
   std::stable_sort(taken_.begin(), taken_.end(), [](const Taken& a, const Taken& b) { return a.order < b.order; });
   // What caused a record was published when this round began, if the record is no younger than that.
   const auto first_left =

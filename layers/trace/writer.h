@@ -56,6 +56,7 @@ class Writer {
   std::string begin_locked(const std::string& file);
   /// Takes all records, adds the executions that are over, and writes. Returns how many aren't over. Under work_.
   std::size_t round();
+  void drain_buffers(std::uint64_t until);
   void take_records();
 
   Settings settings_;

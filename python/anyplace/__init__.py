@@ -20,6 +20,7 @@ Importing loads no driver: a backend is loaded when its name is first used.
 from . import annotate, comm, ipc, layers, memory, monitor, random
 from ._command import cmake_prefix, doctor
 from ._core import (
+    Allocator,
     Array,
     Bootstrap,
     Buffer,
@@ -27,7 +28,9 @@ from ._core import (
     Device,
     Event,
     Graph,
+    GraphPool,
     HostBuffer,
+    HostRegistration,
     Kernel,
     MemoryPool,
     Module,
@@ -39,7 +42,9 @@ from ._core import (
     devices,
     from_dlpack,
     plugins,
+    pointer_attributes,
     register_plugin,
+    set_allocator,
     set_current_device,
     set_current_stream,
 )
@@ -58,6 +63,7 @@ from ._errors import (
 )
 
 __all__ = [
+    "Allocator",
     "Array",
     "Bootstrap",
     "Buffer",
@@ -69,7 +75,9 @@ __all__ = [
     "Error",
     "Event",
     "Graph",
+    "GraphPool",
     "HostBuffer",
+    "HostRegistration",
     "InvalidArgumentError",
     "Kernel",
     "MemoryPool",
@@ -99,8 +107,10 @@ __all__ = [
     "monitor",
     "pinned_empty",
     "plugins",
+    "pointer_attributes",
     "random",
     "register_plugin",
+    "set_allocator",
     "set_current_device",
     "set_current_stream",
     "zeros",

@@ -52,7 +52,7 @@ class DeviceLostError(Error):
 
 
 class CompileError(Error):
-    """The source of kernels can't be compiled; `problem` has the compiler's log."""
+    """The source of kernels can't be compiled; `vendor_text` has the compiler's log."""
 
 
 class StreamFault(Error):

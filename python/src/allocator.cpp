@@ -85,6 +85,7 @@ void bind_allocator(nb::module_& module) {
             new (self) MemoryPool(device.get(), options);
           },
           "device"_a, nb::kw_only(), "limit_bytes"_a = nb::none())
+      .def_prop_ro("id", &MemoryPool::id, "The number by which a snapshot names it.")
       .def_prop_ro("reserved_bytes", &MemoryPool::reserved_bytes)
       .def_prop_ro("allocated_bytes", &MemoryPool::allocated_bytes)
       .def(

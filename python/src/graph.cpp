@@ -18,13 +18,6 @@ namespace {
 
 using namespace nb::literals;
 
-CaptureMode mode_of(const std::string& name) {
-  if (name == "global") return CaptureMode::global;
-  if (name == "thread_local") return CaptureMode::thread_local_;
-  if (name == "relaxed") return CaptureMode::relaxed;
-  throw nb::value_error("mode: it is 'global', 'thread_local' or 'relaxed'");
-}
-
 /// What `with stream.capture() as graph:` enters and leaves.
 struct CaptureObject {
   StreamObject stream;
@@ -95,7 +88,7 @@ void bind_graphs(nb::module_& module) {
   stream.def(
       "capture",
       [](const StreamObject& self, const std::string& mode) {
-        return CaptureObject{self, mode_of(mode), nb::none()};
+        return CaptureObject{self, capture_mode_of(mode), nb::none()};
       },
       "mode"_a = "global",
       "with stream.capture() as graph: what is submitted to the stream becomes nodes of the graph instead of running. "

@@ -20,6 +20,7 @@ NB_MODULE(_core, module) {
   anyplace::python::bind_kernels(module);
   anyplace::python::bind_graphs(module);
   anyplace::python::bind_arrays(module);
+  anyplace::python::bind_raw(module);
   anyplace::python::bind_extensions(module);
   anyplace::python::bind_allocator(module);
   anyplace::python::bind_random(module);

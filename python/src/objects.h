@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "arguments.h"
@@ -73,6 +74,9 @@ void release_finished();
 /// The graphs that are being captured; guarded by the GIL.
 std::vector<GraphObject*>& captures();
 
+/// The mode of that name: "global", "thread_local" or "relaxed". Raises ValueError.
+CaptureMode capture_mode_of(const std::string& name);
+
 void bind_errors();
 void bind_devices(nb::module_& module);
 void bind_streams(nb::module_& module);
@@ -80,6 +84,7 @@ void bind_events(nb::module_& module);
 void bind_memory(nb::module_& module);
 void bind_kernels(nb::module_& module);
 void bind_graphs(nb::module_& module);
+void bind_raw(nb::module_& module);
 void bind_arrays(nb::module_& module);
 void bind_allocator(nb::module_& module);
 void bind_random(nb::module_& module);

@@ -214,6 +214,8 @@ void bind_streams(nb::module_& module) {
                       "Wraps another library's stream: an object with __cuda_stream__, which is kept, or a handle.")
           .def_prop_ro("device", [](const StreamObject& stream) { return stream.view.device(); })
           .def_prop_ro("priority", [](const StreamObject& stream) { return stream.view.priority(); })
+          .def_prop_ro(
+              "id", [](const StreamObject& stream) { return stream.view.id(); }, "A number that is never used again.")
           .def("native_handle", [](const StreamObject& stream) { return stream.view.native_handle(); })
           .def_prop_ro("__cuda_stream__", &cuda_stream,
                        nb::sig("def __cuda_stream__(self) -> collections.abc.Callable[[], tuple[int, int]]"))

@@ -4,16 +4,41 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 
 import pytest
 
 import anyplace
+from anyplace import compat
 
 
 @pytest.fixture(scope="session")
 def place() -> str:
     return os.environ.get("ANYPLACE_TEST_PLACE", "cpu_sim:0")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compat_backend(place: str) -> None:
+    """The modules of anyplace.compat use the same backend."""
+    compat.use(place.partition(":")[0])
+
+
+@pytest.fixture
+def hold() -> Iterator[Callable[[anyplace.Stream], threading.Event]]:
+    """hold(stream) keeps the stream's later work back until the event that it returns is set, or the test ends."""
+    held: list[tuple[threading.Event, anyplace.Stream]] = []
+
+    def holding(stream: anyplace.Stream) -> threading.Event:
+        event = threading.Event()
+        stream.launch_host_func(event.wait, 60)
+        held.append((event, stream))
+        return event
+
+    yield holding
+    for event, stream in held:
+        event.set()
+        stream.synchronize()
 
 
 @pytest.fixture

@@ -19,6 +19,19 @@ TEST_CASE("A kernel of a string runs") {
   CHECK(run(device, Module::compile(device, doubles_it), "twice") == doubled);
 }
 
+TEST_CASE("A kernel of a string may have any name") {
+  const OwnCache cache;
+  const std::vector<std::string> names = {"block", "arguments", "sizes", "count", "run", "kernel", "name"};
+  std::string source;
+  for (const std::string& name : names) {
+    source += "extern \"C\" __global__ void " + name +
+              "(float* x, unsigned n) { if (threadIdx.x < n) x[threadIdx.x] *= 2; }\n";
+  }
+  const Device device("cpu_sim:0");
+  const Module module = Module::compile(device, source);
+  for (const std::string& name : names) CHECK(run(device, module, name) == doubled);
+}
+
 TEST_CASE("A string that could be a file of anyplace_add_kernels is compiled as it is") {
   const OwnCache cache;
   const Device device("cpu_sim:0");
@@ -122,6 +135,31 @@ TEST_CASE("A kernel that is a template is found by its name expression") {
   CHECK(run(device, module, "scale<float, 2>") == doubled);
   CHECK(run(device, module, "scale<float, 1 + 1>") == doubled);
   CHECK(test::code_of([&] { static_cast<void>(module.kernel("scale<int, 2>")); }) == ErrorCode::no_such_kernel);
+}
+
+TEST_CASE("Variables of a string are found by name, and each module has its own") {
+  const OwnCache cache;
+  const Device device("cpu_sim:0");
+  const Stream stream(device);
+  const char* const source =
+      "extern \"C\" __device__ int counted = 5;\n"
+      "__constant__ float table[3] = {1, 2, 3};\n"
+      "static __device__ int hidden = 1;\n"
+      "extern \"C\" __global__ void add() { counted += hidden; }\n";
+  const Module one = Module::compile(device, source);
+  const Module other = Module::compile(device, std::string(source) + "// another image\n");
+  stream.launch(one.kernel("add"), {1, 1});
+  int values[2] = {0, 0};
+  stream.copy(Address(&values[0]), Address(one.global("counted").address), sizeof(int));
+  stream.copy(Address(&values[1]), Address(other.global("counted").address), sizeof(int));
+  stream.synchronize();
+  CHECK(values[0] == 6);
+  CHECK(values[1] == 5);
+  CHECK(one.global("counted").size_bytes == sizeof(int));
+  CHECK(one.global("table").size_bytes == 3 * sizeof(float));
+  for (const char* const name : {"hidden", "missing"}) {
+    CHECK(test::code_of([&] { static_cast<void>(one.global(name)); }) == ErrorCode::no_such_global);
+  }
 }
 
 TEST_CASE("Threads of a compiled kernel wait for each other, and share memory") {

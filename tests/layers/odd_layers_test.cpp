@@ -33,6 +33,15 @@ TEST_CASE("A layer in C is put over a backend") {
   CHECK(test::code_of([] { layer_command("odd", "anything"); }) == ErrorCode::unsupported);
 }
 
+TEST_CASE("A layer whose table ends before the optional functions hears no annotations") {
+  find_layers({"odd"});
+  set_env("ODD_LAYER", "ends before annotations");
+  const Stream stream(Device("cpu_sim+odd:0"));
+  stream.synchronize();
+  CHECK(annotate::range_push("unheard") == annotate::nobody_listens);
+  CHECK_FALSE(annotate::listening());
+}
+
 TEST_CASE("A layer of another major version is refused") {
   check_odd("another major", ErrorCode::plugin_refused, "the layers' ABI 2.0");
 }

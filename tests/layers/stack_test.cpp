@@ -72,6 +72,24 @@ TEST_CASE("Given a layer that can't be put over a backend then its use says so, 
   CHECK(layers_of("cpu_sim") == Names{"outer", "inner"});
 }
 
+TEST_CASE("Each layer hears annotations once, from its first backend on") {
+  Watched& seen = watched();
+  find_layers({"outer", "inner"});
+  set_env("ANYPLACE_LAYERS", "outer,inner");
+  const annotate::Domain library("library");
+  CHECK(annotate::range_push("too early") == annotate::nobody_listens);
+  const Device device("cpu_sim:0");
+  seen.taken();
+  CHECK(annotate::range_push("frame", {.domain = library}) == 0);
+  CHECK(seen.taken() == Names{"outer: annotation 0 'frame', depth 0, domain library",
+                              "inner: annotation 0 'frame', depth 0, domain library"});
+  annotate::mark("throw");  // which is dropped
+  CHECK(annotate::range_pop(library) == 0);
+  CHECK(annotate::range_pop(library) == annotate::no_range);
+  CHECK(seen.taken() ==
+        Names{"outer: annotation 1 '', depth 0, domain library", "inner: annotation 1 '', depth 0, domain library"});
+}
+
 TEST_CASE("Layers end at exit, the outer one first") {
   const test::Ended ended = test::in_child([] {
     find_layers({"outer", "inner"});

@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <set>
-#include <sstream>
 #include <thread>
 
 #include "anyplace/anyplace.h"
@@ -17,120 +15,15 @@
 #include "support/errors.h"
 #include "support/process.h"
 #include "support/temp_dir.h"
+#include "trace_file.h"
 
 namespace trace_test {
 
 using namespace anyplace;
 using Catch::Matchers::Contains;
-using test::set_env;
+using namespace trace_file;
 
 namespace {
-
-struct Slice {
-  std::string name;
-  std::uint64_t begin = 0, end = 0;
-  std::set<std::string> flows;
-};
-/// The slices of each track, by the track's name.
-using Tracks = std::map<std::string, std::vector<Slice>>;
-
-/// The file in protoc's words, which are "key: value" and "key {" ... "}", one a line.
-std::string decoded(const std::string& path) {
-  const std::string command =
-      std::string(ANYPLACE_PROTOC) + " --decode=Trace -I" +
-      std::string(ANYPLACE_TRACE_SCHEMA).substr(0, std::string(ANYPLACE_TRACE_SCHEMA).rfind('/')) + " " +
-      ANYPLACE_TRACE_SCHEMA + " <" + path;
-  const test::Ended ended = test::Process({"/bin/sh", "-c", command}).end();
-  INFO(ended.out);
-  REQUIRE(ended.status == 0);
-  return ended.out;
-}
-
-/// The values of a packet by the path of their keys ("track_event.type").
-using Packet = std::multimap<std::string, std::string>;
-
-std::vector<Packet> packets_of(const std::string& path) {
-  std::vector<Packet> packets;
-  std::vector<std::string> keys;
-  std::istringstream lines(decoded(path));
-  for (std::string line; std::getline(lines, line);) {
-    line.erase(0, line.find_first_not_of(' '));
-    if (line == "packet {") packets.emplace_back();
-    if (line.ends_with(" {")) {
-      keys.push_back(line.substr(0, line.size() - 2));
-    } else if (line == "}") {
-      keys.pop_back();
-    } else {
-      std::string key;
-      for (std::size_t i = 1; i < keys.size(); ++i) key += keys[i] + ".";
-      const std::size_t colon = line.find(": ");
-      std::string value = line.substr(colon + 2);
-      if (value.front() == '"') value = value.substr(1, value.size() - 2);
-      packets.back().emplace(key + line.substr(0, colon), value);
-    }
-  }
-  return packets;
-}
-
-std::string first(const Packet& packet, const std::string& key) {
-  const auto found = packet.find(key);
-  return found == packet.end() ? "" : found->second;
-}
-
-Tracks tracks_of(const std::string& path) {
-  std::map<std::string, std::string> names, tracks;
-  Tracks slices;
-  for (const Packet& packet : packets_of(path)) {
-    // Equal keys are in the order of the file.
-    auto name = packet.lower_bound("interned_data.event_names.name");
-    for (auto [iid, end] = packet.equal_range("interned_data.event_names.iid"); iid != end; ++iid) {
-      names[iid->second] = (name++)->second;
-    }
-    const std::string thread = first(packet, "track_descriptor.thread.thread_name");
-    const std::string uuid = first(packet, "track_descriptor.uuid");
-    if (!uuid.empty()) {
-      REQUIRE(tracks.count(uuid) == 0);
-      tracks[uuid] = thread.empty() ? first(packet, "track_descriptor.name") : "thread";
-    }
-    const std::string type = first(packet, "track_event.type");
-    const std::string track = first(packet, "track_event.track_uuid");
-    if (type.empty()) continue;
-    REQUIRE(tracks.count(track) == 1);
-    std::vector<Slice>& of_track = slices[tracks[track]];
-    const std::uint64_t at = std::stoull(first(packet, "timestamp"));
-    if (type == "TYPE_SLICE_BEGIN") {
-      Slice slice{names.at(first(packet, "track_event.name_iid")), at, 0, {}};
-      const auto [flow, end] = packet.equal_range("track_event.flow_ids");
-      for (auto one = flow; one != end; ++one) slice.flows.insert(one->second);
-      of_track.push_back(slice);
-    } else if (type == "TYPE_SLICE_END") {
-      REQUIRE_FALSE(of_track.empty());
-      of_track.back().end = at;
-    }
-  }
-  return slices;
-}
-
-std::vector<Slice> named(const std::vector<Slice>& slices, const std::string& name) {
-  std::vector<Slice> found;
-  std::copy_if(slices.begin(), slices.end(), std::back_inserter(found),
-               [&](const auto& one) { return one.name == name; });
-  return found;
-}
-
-/// What runs on streams.
-std::vector<Slice> executions_of(const Tracks& tracks) {
-  std::vector<Slice> all;
-  for (const auto& [track, slices] : tracks) {
-    if (track.find("stream") != std::string::npos) all.insert(all.end(), slices.begin(), slices.end());
-  }
-  return all;
-}
-
-void use_trace(const std::string& file) {
-  set_env("ANYPLACE_LAYERS", "trace");
-  set_env("ANYPLACE_TRACE", file);
-}
 
 /// Two streams, one of which waits for the other; a fill, a copy and a host function, `rounds` times.
 int work(int rounds) {

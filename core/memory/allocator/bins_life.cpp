@@ -8,6 +8,7 @@
 #include "anyplace/backend/thread_sanitizer.h"
 #include "memory/allocator/device_allocator_state.h"
 #include "memory/allocator/fast_path.h"
+#include "runtime/layer_notes.h"
 #include "runtime/process.h"
 #include "runtime/thread_end.h"
 
@@ -27,7 +28,8 @@ bool DeviceAllocator::free_in_line(ThreadBins& bins, Line& line, std::uint64_t a
 
 ThreadBins* DeviceAllocator::State::bins_here() noexcept {
   if (ThreadBins* const bins = own_bins(number)) return bins;
-  if (number == max_binned_devices || !config->bins || closed) return nullptr;
+  // Layers hear of memory on the slow path alone.
+  if (number == max_binned_devices || !config->bins || closed || layers_listen()) return nullptr;
   BinsOfThread* const table = make_bins_of_thread();
   if (table == nullptr) return nullptr;
   ThreadBins* bins = all_bins;

@@ -8,6 +8,7 @@
 #include "memory/allocator/device_allocator.h"
 #include "memory/allocator/fast_path.h"
 #include "memory/current_pool.h"
+#include "runtime/layer_notes.h"
 #include "streams/stream_state.h"
 
 namespace anyplace::detail {
@@ -38,6 +39,16 @@ class CachingAllocator final : public Allocator {
   DeviceState& device_;
 };
 
+anyplace_layer_memory described(const StreamView& stream, std::uint64_t address, std::uint64_t bytes) noexcept {
+  anyplace_layer_memory memory{};
+  memory.struct_size = sizeof(memory);
+  memory.kind = ANYPLACE_MEMORY_DEVICE;
+  memory.address = address;
+  memory.bytes = bytes;
+  memory.stream = stream.id();
+  return memory;
+}
+
 std::uint64_t CachingAllocator::allocate_slowly(const StreamView& view, std::uint64_t bytes) {
   constexpr const char* operation = "caching_allocator: allocate";
   enter(operation);
@@ -50,7 +61,9 @@ std::uint64_t CachingAllocator::allocate_slowly(const StreamView& view, std::uin
   }
   require_usable(device_, operation);
   if (bytes == 0) return 0;
-  return device_.allocator->allocate(*stream, current_pool(device_), bytes, operation)->address;
+  const std::uint64_t address = device_.allocator->allocate(*stream, current_pool(device_), bytes, operation)->address;
+  if (layers_listen()) note_memory_taken(device_, described(view, address, bytes));
+  return address;
 }
 
 void CachingAllocator::deallocate_slowly(const StreamView& stream, std::uint64_t address, std::uint64_t bytes) {
@@ -58,6 +71,9 @@ void CachingAllocator::deallocate_slowly(const StreamView& stream, std::uint64_t
   enter(operation);
   join_fast_path();
   if (address == 0 && bytes == 0) return;
+  // Layers hear of it before the memory can be another's, and so also of what is refused then: a layer compares size
+  // and stream with what was taken.
+  if (layers_listen()) note_memory_returned(device_, described(stream, address, bytes));
   device_.allocator->deallocate(stream.id(), address, bytes, operation);
 }
 

@@ -14,6 +14,7 @@
 #include "memory/host_pool.h"
 #include "memory/memory_state.h"
 #include "memory/pressure.h"
+#include "runtime/layer_notes.h"
 #include "streams/stream_state.h"
 
 namespace anyplace::detail {
@@ -199,6 +200,7 @@ Block* Request::after_waiting() {
 
 /// Waits until no work uses the memory that was freed so far. The lock is released meanwhile.
 void Request::wait_for_streams() {
+  const CoreCalls scope;
   lock_.unlock();
   static_cast<void>(wait_for_let_go(device_));
   lock_.lock();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "memory/event_pool.h"
+#include "runtime/layer_notes.h"
 
 namespace anyplace::detail {
 namespace {
@@ -33,6 +34,7 @@ void StreamWork::given(std::uint64_t id) noexcept {
 }
 
 bool StreamWork::is_complete(EventState& event) noexcept {
+  const CoreCalls scope;
   try {
     return device_.lost.load(std::memory_order_relaxed) || query(event, operation);
   } catch (const std::exception&) {
@@ -101,6 +103,7 @@ bool StreamWork::make_wait(StreamState& user, std::uint64_t id) noexcept {
   if (user.held.load(std::memory_order_acquire)) return false;
   std::unique_ptr<EventState> event = mark(id);
   if (event == nullptr) return false;
+  const CoreCalls scope;
   // wait() of event_state.h isn't used: it may have to make streams, which isn't done under this lock.
   const anyplace_status status = device_.table->stream_wait_event(device_.self, user.handle, event->handle);
   note_quietly(status, device_, operation);

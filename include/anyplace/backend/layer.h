@@ -52,6 +52,56 @@ typedef struct anyplace_layer_reply {
   void (*text)(void* context, const char* text, uint64_t count);
 } anyplace_layer_reply;
 
+/* What a program annotates (anyplace/annotate.h), as a layer hears it. */
+#define ANYPLACE_ANNOTATION_RANGE_PUSHED 0u
+#define ANYPLACE_ANNOTATION_RANGE_POPPED 1u
+#define ANYPLACE_ANNOTATION_RANGE_STARTED 2u
+#define ANYPLACE_ANNOTATION_RANGE_ENDED 3u
+#define ANYPLACE_ANNOTATION_MARK 4u
+#define ANYPLACE_ANNOTATION_THREAD_NAMED 5u
+#define ANYPLACE_ANNOTATION_KINDS 6u
+
+#define ANYPLACE_ANNOTATION_NO_PAYLOAD 0u
+#define ANYPLACE_ANNOTATION_I64 1u
+#define ANYPLACE_ANNOTATION_U64 2u
+#define ANYPLACE_ANNOTATION_F64 3u
+
+typedef struct anyplace_annotation {
+  uint32_t struct_size;
+  uint32_t kind;    /* ANYPLACE_ANNOTATION_RANGE_PUSHED, ... */
+  const char* name; /* name_bytes of text without a NUL behind them, for the time of the call; "" where a range ends */
+  uint64_t name_bytes;
+  const char* domain;    /* "" for the default one. Both end in a NUL, and are valid for the life of the process */
+  const char* category;  /* "" for none */
+  uint64_t range;        /* of a range that is started or ended: its id; else 0 */
+  uint64_t stream;       /* of a mark that a stream has reached: the stream's id; else 0 */
+  uint64_t payload;      /* the bits of the number */
+  uint32_t payload_kind; /* ANYPLACE_ANNOTATION_NO_PAYLOAD, ... */
+  uint32_t has_color;
+  uint32_t color; /* 0xAARRGGBB */
+  int32_t depth;  /* of a range that is pushed or popped: its depth in its thread and domain, from 0 */
+} anyplace_annotation;
+
+/* The values of `access`: what is done to memory. */
+enum {
+  ANYPLACE_ACCESS_UNDECLARED = 0, /* nobody said; it may be both */
+  ANYPLACE_ACCESS_READ = 1,
+  ANYPLACE_ACCESS_WRITE = 2,
+  ANYPLACE_ACCESS_READ_WRITE = 3
+};
+
+/* Memory that the application gets or gives back. Streams are named by the cookies of their anyplace_stream_desc. */
+typedef struct anyplace_layer_memory {
+  uint32_t struct_size;
+  uint32_t kind; /* ANYPLACE_MEMORY_DEVICE, _PINNED or _MANAGED */
+  anyplace_address address;
+  uint64_t bytes;
+  uint64_t stream; /* in whose order the memory is had and given back; 0 for pinned memory */
+  uint32_t user_count;
+  uint32_t is_kept;      /* 1 when it is given back while a graph keeps it: it will be given back again, with 0 */
+  const uint64_t* users; /* the other streams that were named as using it (record_stream), when it is given back */
+} anyplace_layer_memory;
+
 typedef struct anyplace_layer_table {
   uint32_t struct_size; /* in: bytes the core has; out: bytes the layer filled, no more than that */
   uint32_t abi_major;   /* ANYPLACE_LAYER_ABI_MAJOR and _MINOR of the header that the layer was built with */
@@ -82,6 +132,36 @@ typedef struct anyplace_layer_table {
    * Returns INVALID_ARGUMENT, with a message, for a name that it doesn't know and for a bad argument. Any thread may
    * call it, also before the first `begin`. (optional): the layer takes no commands. */
   anyplace_status (*command)(void* self, const char* name, const char* argument, const anyplace_layer_reply* reply);
+  /* -- Annotations.
+   * Is told each annotation from the first `begin` on, once however many backends the layer is over. It is called on
+   * the annotating thread, by several at once, and may neither call anyplace nor annotate. A thread's pushes and pops
+   * come in their order; a pop of a range that was pushed before the first `begin` comes without its push. It isn't
+   * called at exit or in a forked child. (optional), and a table may end before it: the layer hears no annotations. */
+  void (*annotation)(void* self, const anyplace_annotation* annotation);
+
+  /* -- What calls to the backend don't show. (optional, each): the layer isn't told. They are called by any thread,
+   * also by several at a time, and for as long as the process runs. `instance` is the self of the table that the layer
+   * filled for that backend. A layer that has one of them makes calls that concern memory take the core's slow paths.
+   */
+  /* The application got memory: a Buffer or a HostBuffer was made. It may have been another's before, whose work of
+   * `memory->stream` may not be done. */
+  void (*memory_taken)(void* instance, int32_t device, const anyplace_layer_memory* memory);
+  /* The application gave it back. Called before the core hands it on. */
+  void (*memory_returned)(void* instance, int32_t device, const anyplace_layer_memory* memory);
+  /* An argument of the next launch by this thread: what the kernel does to `bytes` bytes from an address on. It is
+   * matched to the launch's arguments by the address. What no argument has is of no meaning. */
+  void (*argument)(void* self, uint32_t access, anyplace_address address, uint64_t bytes);
+  /* The launch, with the arguments that were told of so far, is kept for later: `launch` is the address that
+   * kernel_launch or graph_create will get. */
+  void (*launch_kept)(void* self, const anyplace_launch* launch);
+  /* The calling thread reads or writes memory, now. A status other than OK, with a message, is thrown to it. */
+  anyplace_status (*host_access)(void* self, uint32_t access, anyplace_address address, uint64_t bytes);
+  /* With 1: what the thread calls from now on is the core's own bookkeeping, which the application may not rely on, as
+   * asking whether freed memory is still used. With 0: that has ended. The calls nest. */
+  void (*core_calls)(void* self, uint32_t begin);
+  /* The stream with that cookie, which may be another backend's, waits for the most recent record of the event by means
+   * that the backends don't see as one. `instance` is the event's. */
+  void (*stream_waits)(void* instance, anyplace_event event, uint64_t stream);
   /* -- End of version 1.0. */
 } anyplace_layer_table;
 

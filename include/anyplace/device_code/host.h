@@ -82,14 +82,17 @@ inline long long clock64() {
 }
 
 // -- Export: makes a function of the form of anyplace_host_kernel for each kernel, under the kernel's own name, and
-// NAME_parameters, which says how many arguments it takes and how large each is (docs/cpu_sim.md).
+// NAME_parameters, which says how many arguments it takes and how large each is (docs/cpu_sim.md). Its own parameters
+// have names that hide no kernel's.
 #define ANYPLACE_EXPORT_KERNEL(name) ANYPLACE_EXPORT_NAMED_KERNEL(name, #name, name)
 #define ANYPLACE_EXPORT_NAMED_KERNEL(name, symbol, ...)                                                              \
   extern "C" __attribute__((visibility("default"))) ::anyplace_status anyplace_kernel_##name(                        \
       void*, const ::anyplace_block*, void* const*, const ::uint32_t*, ::uint32_t) __asm__(symbol);                  \
-  ::anyplace_status anyplace_kernel_##name(void*, const ::anyplace_block* block, void* const* arguments,             \
-                                           const ::uint32_t* sizes, ::uint32_t count) {                              \
-    return ::anyplace::device_code::Export<&__VA_ARGS__>::run(*block, arguments, sizes, count);                      \
+  ::anyplace_status anyplace_kernel_##name(void*, const ::anyplace_block* anyplace_at,                               \
+                                           void* const* anyplace_arguments, const ::uint32_t* anyplace_sizes,        \
+                                           ::uint32_t anyplace_count) {                                              \
+    return ::anyplace::device_code::Export<&__VA_ARGS__>::run(*anyplace_at, anyplace_arguments, anyplace_sizes,      \
+                                                              anyplace_count);                                       \
   }                                                                                                                  \
   extern "C" __attribute__((visibility("default")))                                                                  \
   const ::anyplace::device_code::Export<&__VA_ARGS__>::Parameters anyplace_parameters_##name __asm__(symbol          \

@@ -2,6 +2,7 @@
  * A layer in C, as it is least, under whatever name its file has: the variable ODD_LAYER says what is wrong with it,
  * and ODD_LAYER_NAME what it calls itself. */
 #include <anyplace/backend/layer.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ anyplace_status anyplace_layer_entry(const anyplace_layer_host* host, anyplace_l
     return ANYPLACE_STATUS_UNSUPPORTED;
   }
   table->struct_size = is("shorter") ? 16 : (uint32_t)sizeof(*table);
+  if (is("ends before annotations")) table->struct_size = (uint32_t)offsetof(anyplace_layer_table, annotation);
   table->abi_major = is("another major") ? 2 : ANYPLACE_LAYER_ABI_MAJOR;
   table->abi_minor = ANYPLACE_LAYER_ABI_MINOR;
   table->backend_abi_major = is("another backend major") ? 2 : ANYPLACE_ABI_MAJOR;

@@ -49,6 +49,15 @@ class Watcher : public Layer {
     if (std::getenv("WATCHER_SAYS_END") != nullptr) static_cast<void>(!::write(2, line.data(), line.size()));
   }
 
+  static void annotation(const anyplace_annotation& what) {
+    test::Watched* const watched = test::Watched::published();
+    if (watched == nullptr) return;
+    const std::string text(what.name, what.name_bytes);
+    if (text == "throw") throw Failure(ANYPLACE_STATUS_BACKEND_FAILED, "it was told to throw");
+    watched->add(name + ": annotation " + std::to_string(what.kind) + " '" + text + "', depth " +
+                 std::to_string(what.depth) + (*what.domain == '\0' ? "" : std::string(", domain ") + what.domain));
+  }
+
   static std::string command(std::string_view command, std::string_view argument) {
     if (command != "repeat") throw Failure(ANYPLACE_STATUS_INVALID_ARGUMENT, "it knows repeat only\nask it that");
     return std::string(argument) + std::string(argument);

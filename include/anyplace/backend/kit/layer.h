@@ -27,10 +27,22 @@
 //   static void load(Host host);
 //   // Returns the answer to a command.
 //   static std::string command(std::string_view name, std::string_view argument);
+//   // Hears what the program annotates; layer.h says when.
+//   static void annotation(const anyplace_annotation& annotation);
 //   // Changes the finished table, for example to leave entries out.
 //   void begin(anyplace_backend_table& table);
 //   // layer.h says when this is called.
 //   void end();
+//   // What calls to the backend don't show; layer.h says when these are called. An exception that leaves host_access
+//   is
+//   // thrown to the application; none may leave the others.
+//   void memory_taken(std::int32_t device, const anyplace_layer_memory& memory);
+//   void memory_returned(std::int32_t device, const anyplace_layer_memory& memory);
+//   void stream_waits(anyplace_event event, std::uint64_t stream);
+//   static void argument(std::uint32_t access, anyplace_address address, std::uint64_t bytes);
+//   static void launch_kept(const anyplace_launch& launch);
+//   static void host_access(std::uint32_t access, anyplace_address address, std::uint64_t bytes);
+//   static void core_calls(bool begin);
 //
 // An exception that leaves one of these or an entry becomes the status that it stands for, as in a DeviceBackend.
 // An entry that has made something must not throw after that, because the core would never hear of what was made.
@@ -255,6 +267,54 @@ anyplace_status command_layer(void* self, const char* name, const char* argument
   });
 }
 
+/// What it throws is dropped, because a program mustn't fail over an annotation.
+template <class Mine>
+void annotation_layer(void* self, const anyplace_annotation* annotation) noexcept {
+  guarded(static_cast<const anyplace_host*>(self), [&]() -> anyplace_status {
+    Mine::annotation(*annotation);
+    return ANYPLACE_STATUS_OK;
+  });
+}
+
+/// Fills the entries for what calls to the backend don't show, as far as the layer has them.
+template <class Mine>
+void put_notes(anyplace_layer_table& table) noexcept {
+  if constexpr (requires { &Mine::memory_taken; }) {
+    table.memory_taken = [](void* self, std::int32_t device, const anyplace_layer_memory* memory) {
+      static_cast<LayerInstance<Mine>*>(self)->layer.memory_taken(device, *memory);
+    };
+  }
+  if constexpr (requires { &Mine::memory_returned; }) {
+    table.memory_returned = [](void* self, std::int32_t device, const anyplace_layer_memory* memory) {
+      static_cast<LayerInstance<Mine>*>(self)->layer.memory_returned(device, *memory);
+    };
+  }
+  if constexpr (requires { &Mine::stream_waits; }) {
+    table.stream_waits = [](void* self, anyplace_event event, std::uint64_t stream) {
+      static_cast<LayerInstance<Mine>*>(self)->layer.stream_waits(event, stream);
+    };
+  }
+  if constexpr (requires { &Mine::argument; }) {
+    table.argument = [](void*, std::uint32_t access, anyplace_address address, std::uint64_t bytes) {
+      Mine::argument(access, address, bytes);
+    };
+  }
+  if constexpr (requires { &Mine::launch_kept; }) {
+    table.launch_kept = [](void*, const anyplace_launch* launch) { Mine::launch_kept(*launch); };
+  }
+  if constexpr (requires { &Mine::host_access; }) {
+    table.host_access = [](void* self, std::uint32_t access, anyplace_address address, std::uint64_t bytes) {
+      return guarded(static_cast<const anyplace_host*>(self), [&]() -> anyplace_status {
+        Mine::host_access(access, address, bytes);
+        return ANYPLACE_STATUS_OK;
+      });
+    };
+  }
+  if constexpr (requires { &Mine::core_calls; }) {
+    table.core_calls = [](void*, std::uint32_t begin) { Mine::core_calls(begin != 0); };
+  }
+}
+
 /// The body of anyplace_layer_entry.
 template <class Mine>
 anyplace_status export_layer(const anyplace_layer_host* given, anyplace_layer_table* out, const char* name,
@@ -281,6 +341,10 @@ anyplace_status export_layer(const anyplace_layer_host* given, anyplace_layer_ta
     table.begin = &begin_layer<Mine>;
     if constexpr (requires(Mine & layer) { layer.end(); }) table.end = &end_layer<Mine>;
     if constexpr (requires(std::string_view text) { Mine::command(text, text); }) table.command = &command_layer<Mine>;
+    if constexpr (requires(const anyplace_annotation& one) { Mine::annotation(one); }) {
+      table.annotation = &annotation_layer<Mine>;
+    }
+    put_notes<Mine>(table);
     std::memcpy(out, &table, table.struct_size);
     return ANYPLACE_STATUS_OK;
   });

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/layer_notes.h"
+
+#include <array>
+#include <cstddef>
+
+#include "runtime/backend.h"
+
+namespace anyplace::detail {
+
+std::atomic<bool> layers_listen_flag{false};
+std::atomic<std::uint32_t> careful_memory{0};
+
+namespace {
+
+/// Layers that listen, each once. Entries are only ever added, so that they are read without a lock.
+constexpr std::size_t most_listeners = 16;
+std::array<std::atomic<const anyplace_layer_table*>, most_listeners> listeners{};
+
+bool has_notes(const anyplace_layer_table& table) noexcept {
+  return table.memory_taken != nullptr || table.memory_returned != nullptr || table.argument != nullptr ||
+         table.launch_kept != nullptr || table.host_access != nullptr || table.core_calls != nullptr ||
+         table.stream_waits != nullptr;
+}
+
+template <class Tell>
+void for_each_listener(Tell&& tell) noexcept {
+  for (const auto& listener : listeners) {
+    const anyplace_layer_table* const table = listener.load(std::memory_order_acquire);
+    if (table == nullptr) return;
+    tell(*table);
+  }
+}
+
+template <class Tell>
+void for_each_layer(const DeviceState& device, Tell&& tell) noexcept {
+  for (const auto& layer : device.backend->layers) {
+    if (layer->table != nullptr) tell(*layer->table, layer->instance);
+  }
+}
+
+}  // namespace
+
+void add_listener(const anyplace_layer_table& table) noexcept {
+  if (!has_notes(table)) return;
+  for (auto& listener : listeners) {
+    const anyplace_layer_table* known = nullptr;
+    if (listener.compare_exchange_strong(known, &table) || known == &table) break;
+  }
+  if (!layers_listen_flag.exchange(true)) careful_memory.fetch_add(1);
+}
+
+void note_memory_taken(const DeviceState& device, const anyplace_layer_memory& memory) noexcept {
+  if (!layers_listen()) return;
+  for_each_layer(device, [&](const anyplace_layer_table& table, void* instance) {
+    if (table.memory_taken != nullptr) table.memory_taken(instance, device.index, &memory);
+  });
+}
+
+void note_memory_returned(const DeviceState& device, const anyplace_layer_memory& memory) noexcept {
+  if (!layers_listen()) return;
+  for_each_layer(device, [&](const anyplace_layer_table& table, void* instance) {
+    if (table.memory_returned != nullptr) table.memory_returned(instance, device.index, &memory);
+  });
+}
+
+void note_argument(std::uint32_t access, anyplace_address address, std::uint64_t bytes) noexcept {
+  if (!layers_listen()) return;
+  for_each_listener([&](const anyplace_layer_table& table) {
+    if (table.argument != nullptr) table.argument(table.self, access, address, bytes);
+  });
+}
+
+void note_launch_kept(const anyplace_launch& launch) noexcept {
+  for_each_listener([&](const anyplace_layer_table& table) {
+    if (table.launch_kept != nullptr) table.launch_kept(table.self, &launch);
+  });
+}
+
+void note_stream_waits(const DeviceState& device, anyplace_event event, std::uint64_t stream) noexcept {
+  if (!layers_listen()) return;
+  for_each_layer(device, [&](const anyplace_layer_table& table, void* instance) {
+    if (table.stream_waits != nullptr) table.stream_waits(instance, event, stream);
+  });
+}
+
+anyplace_status note_host_access(std::uint32_t access, anyplace_address address, std::uint64_t bytes) noexcept {
+  anyplace_status status = ANYPLACE_STATUS_OK;
+  if (!layers_listen()) return status;
+  for_each_listener([&](const anyplace_layer_table& table) {
+    if (status == ANYPLACE_STATUS_OK && table.host_access != nullptr) {
+      status = table.host_access(table.self, access, address, bytes);
+    }
+  });
+  return status;
+}
+
+void CoreCalls::tell(std::uint32_t begin) noexcept {
+  for_each_listener([&](const anyplace_layer_table& table) {
+    if (table.core_calls != nullptr) table.core_calls(table.self, begin);
+  });
+}
+
+}  // namespace anyplace::detail

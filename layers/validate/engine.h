@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Engine: the order of everything that the process submitted, and the accesses to memory that it compares by it.
+//
+// Each stream is a component of vector clocks, and the host's threads together are one. An operation happens after what
+// its stream did, after what the host knew to be done when it submitted it, and after what the stream waits for. Two
+// accesses of the same bytes, one of which writes, are a race if neither happens before the other. So a race is found
+// from the submissions alone, whether or not it happened.
+//
+// One Engine is the process's, for all backends. All members are called under its mutex, which the layer takes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "objects.h"
+#include "report.h"
+#include "shadow.h"
+#include "site.h"
+
+namespace anyplace::validate {
+
+using StreamPointer = std::shared_ptr<Stream>;
+
+class Engine {
+ public:
+  static Engine& only();
+  Engine(const Engine&) = delete;  // there is one
+  Engine& operator=(const Engine&) = delete;
+
+  std::mutex mutex;  // guards all members; a leaf, but for the files and standard error that reports go to
+  Reports reports;
+  Sites sites;
+
+  // -- Objects.
+  Device& device(const void* backend, std::string_view backend_name, std::int32_t index);
+  StreamPointer make_stream(Device& device, std::uint64_t cookie, std::uint32_t flags, bool is_default);
+  StreamPointer stream_of(std::uint64_t cookie) const;
+  void end_stream(const StreamPointer& stream);
+
+  // -- Order.
+  /// Begins an operation of the stream: it happens after everything that its stream has to wait for.
+  void begin(Stream& stream);
+  void wait(Stream& stream, const Clock& clock);
+  /// The host knows that everything of the clock is done.
+  void host_saw(const Clock& clock);
+  const Clock& host() const noexcept { return host_; }
+  /// The clock of all work of the device.
+  Clock clock_of(const Device& device) const;
+
+  // -- Operations.
+  std::uint32_t operation(std::string_view name, const Stream* stream, const Sites::Frames& frames,
+                          bool by_graph = false);
+  const Operation& operation_of(std::uint32_t number) const { return operations_[number]; }
+
+  // -- Accesses. Those that find something add to `found`; the others are remembered.
+  /// Compares the accesses of an operation that has begun on `stream`, or that the host makes if it is null.
+  std::vector<Report> check(const std::vector<Touch>& touches, Stream* stream, std::uint32_t operation);
+  void remember(const std::vector<Touch>& touches, Stream* stream, std::uint32_t operation);
+  /// Forgets the accesses of an operation that wasn't submitted after all.
+  void undo(const std::vector<Touch>& touches, const Stream& stream, std::uint64_t number);
+  /// Checks and remembers what a host function does, at the time at which it runs: `at` is its stream as it was at the
+  /// submission. Later work of the stream, and of those that wait for it, may have been submitted already.
+  std::vector<Report> host_function_accesses(const std::vector<Touch>& touches, Stream& at, std::uint32_t operation);
+  /// The reports of races among the nodes of one graph. `reaches(a, b)` says whether a comes before b.
+  template <class Reaches>
+  std::vector<Report> check_graph(const std::vector<std::vector<Touch>>& nodes, const std::vector<std::uint32_t>& names,
+                                  const Device& device, Reaches&& reaches);
+
+  // -- Memory.
+  void take(Device& device, const anyplace_layer_memory& memory, std::uint32_t operation);
+  std::vector<Report> give_back(Device& device, const anyplace_layer_memory& memory, std::uint32_t operation);
+  void register_host(Device& device, const Range& range, std::uint32_t operation);
+  std::vector<Report> unregister_host(std::uint64_t address, std::uint32_t operation);
+  void reset(const Device& device, std::uint32_t operation);
+  /// Memory that was allocated by the core for itself as long as nobody was given it.
+  void add_raw(std::uint64_t begin, std::uint64_t bytes);
+  void remove_raw(Space space, std::uint64_t begin);
+  /// The allocation that has the address, or had it last; null if none is known.
+  Allocation* allocation_at(Space space, std::uint64_t address);
+  /// The space of an address that `device` was given.
+  Space space_of(const Device& device, std::uint64_t address);
+  /// A copy's side in host memory. False if the memory is the core's own.
+  bool host_touch(const Device& device, const Range& range, bool writes, std::vector<Touch>& out);
+  /// Reports of the memory that nobody has given back.
+  std::vector<Report> leaks(const void* backend);
+
+  /// Adds reports. In the mode throw returns the first message, else an empty text.
+  std::string publish(std::vector<Report> found);
+  Side side(const Access& access, std::string_view what);
+  Side side(std::uint32_t operation, std::string_view what, const Range& range, Space space);
+
+ private:
+  Engine() { operations_.emplace_back(); }
+  Report race(const Conflict& conflict, const Touch& touch, const Stream* stream, std::uint32_t operation);
+  void check_life(const Touch& touch, const Stream* stream, std::uint32_t operation, std::vector<Report>& found);
+  Access access_of(const Touch& touch, const Stream* stream, std::uint32_t operation);
+  void sweep_if_large();
+  Shadow& shadow(Space space) { return shadows_[space]; }
+  std::string place_of(const Stream* stream, const Touch& touch);
+  std::map<std::uint64_t, Allocation>& allocations(Space space) { return allocations_[space]; }
+
+  Clock host_;
+  std::uint64_t host_version_ = 1;
+  std::uint64_t host_number_ = 0;
+  std::uint64_t submissions_ = 0;
+  Component components_ = 1;
+  struct FreeComponent {
+    Component component;
+    std::uint64_t number;
+  };
+  std::vector<FreeComponent> free_components_;
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<StreamPointer> streams_;  ///< those that aren't gone
+  std::unordered_map<std::uint64_t, StreamPointer> by_cookie_;
+  std::map<const Device*, std::uint32_t> streams_made_;
+  std::vector<Operation> operations_;
+  std::unordered_multimap<std::uint64_t, std::uint32_t> known_operations_;
+  std::map<Space, Shadow> shadows_;
+  std::map<Space, std::map<std::uint64_t, Allocation>> allocations_;
+  std::map<std::uint64_t, std::uint64_t> raw_;
+  std::uint32_t last_allocation_ = 0;
+  std::map<std::uint32_t, std::uint32_t> names_;  ///< how many allocations of each kind were named
+  std::size_t sweep_at_ = 4096;
+};
+
+template <class Reaches>
+std::vector<Report> Engine::check_graph(const std::vector<std::vector<Touch>>& nodes,
+                                        const std::vector<std::uint32_t>& names, const Device& device,
+                                        Reaches&& reaches) {
+  struct Seen {
+    std::uint32_t node;
+    const Touch* touch;
+  };
+  std::vector<Report> found;
+  std::map<Space, std::multimap<std::uint64_t, Seen>> seen;
+  std::uint64_t longest = 0;
+  for (std::uint32_t node = 0; node < nodes.size(); ++node) {
+    for (const Touch& touch : nodes[node]) {
+      auto& others = seen[touch.space];
+      const std::uint64_t from = touch.range.begin > longest ? touch.range.begin - longest : 0;
+      for (auto other = others.lower_bound(from); other != others.end() && other->first < touch.range.end; ++other) {
+        const Touch& before = *other->second.touch;
+        if (!before.range.overlaps(touch.range) || (!before.writes && !touch.writes)) continue;
+        if (other->second.node == node || reaches(other->second.node, node)) continue;
+        Report report;
+        report.kind = "race";
+        report.place = device.place;
+        const Range both{std::max(before.range.begin, touch.range.begin), std::min(before.range.end, touch.range.end)};
+        report.bytes = both.bytes();
+        report.what = std::to_string(both.bytes()) + " bytes are accessed by two nodes of a graph without an order";
+        report.first = side(names[other->second.node], before.writes ? "write" : "read", before.range, before.space);
+        report.second = side(names[node], touch.writes ? "write" : "read", touch.range, touch.space);
+        report.why = "no path of dependencies leads from one node to the other";
+        report.mend =
+            "in the capture, call wait_event() on the second node's stream for an event recorded behind the "
+            "first, or wait_stream()";
+        found.push_back(std::move(report));
+      }
+    }
+    for (const Touch& touch : nodes[node]) {
+      seen[touch.space].emplace(touch.range.begin, Seen{node, &touch});
+      longest = std::max(longest, touch.range.bytes());
+    }
+  }
+  return found;
+}
+
+}  // namespace anyplace::validate

@@ -1,0 +1,597 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The layer `validate`: tells the engine of each call, and fails calls in the mode throw. docs/layers.md is the guide;
+// README.md in layers/ says which file does what.
+#include <anyplace/backend/kit/layer.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "backend_objects.h"
+#include "engine.h"
+#include "graphs.h"
+#include "thread.h"
+#include "touches.h"
+
+namespace anyplace::validate {
+namespace {
+
+using backend::Failure;
+using backend::Host;
+using backend::Layer;
+using Table = anyplace_backend_table;
+
+/// The arguments that were declared for launches that the core kept for later. Guarded by the engine's mutex.
+std::unordered_map<const anyplace_launch*, std::vector<Declared>>& kept_launches() {
+  static auto& kept = *new std::unordered_map<const anyplace_launch*, std::vector<Declared>>();
+  return kept;
+}
+
+/// A failure's text has three lines: what is wrong, what would be right, where to look.
+[[noreturn]] void refuse(std::string message) {
+  std::replace(message.begin(), message.end(), '\n', ';');
+  throw Failure(ANYPLACE_STATUS_INVALID_ARGUMENT,
+                "validate: " + message +
+                    "\nthe call was not made; mend the order, or use ANYPLACE_VALIDATE=log\nsee "
+                    "docs/layers.md");
+}
+
+class ValidateLayer : public Layer {
+ public:
+  ValidateLayer(Host host, const anyplace_backend_table& below) : Layer(host, below) {}
+
+  // ---- Life
+
+  static void load(Host) {
+    Engine& engine = Engine::only();
+    const std::lock_guard lock(engine.mutex);
+    engine.reports.use(read_settings());
+    engine.sites.learn_modules();
+  }
+  void begin(anyplace_backend_table& table) {
+    // The class has members for entries that the backend may lack.
+#define ANYPLACE_VALIDATE_KEEP(entry, presence, capabilities) \
+  if (next().entry == nullptr) table.entry = nullptr;
+    ANYPLACE_ENTRY_LIST(ANYPLACE_VALIDATE_KEEP)
+#undef ANYPLACE_VALIDATE_KEEP
+    const std::lock_guard lock(engine_.mutex);
+    engine_.sites.learn_modules();
+  }
+  void end() {
+    const std::lock_guard lock(engine_.mutex);
+    if (engine_.reports.settings().leaks) static_cast<void>(engine_.publish(engine_.leaks(this)));
+    engine_.reports.end();
+  }
+  static std::string command(std::string_view name, std::string_view argument) {
+    Engine& engine = Engine::only();
+    const std::lock_guard lock(engine.mutex);
+    std::string word(name);
+    std::string rest(argument);
+    if (const std::size_t blank = word.find(' '); blank != std::string::npos && rest.empty()) {
+      rest = word.substr(blank + 1);
+      word.resize(blank);
+    }
+    if (word == "mode") {
+      engine.reports.set_mode(parse_mode(rest));
+      return "";
+    }
+    if (!rest.empty()) {
+      throw Failure(ANYPLACE_STATUS_INVALID_ARGUMENT,
+                    "the command " + word + " takes no argument, and got '" + rest + "'\nsee docs/layers.md");
+    }
+    if (word == "flush") {
+      engine.reports.flush();
+    } else if (word == "reports") {
+      return engine.reports.json();
+    } else if (word == "sarif") {
+      return engine.reports.sarif();
+    } else if (word == "clear") {
+      engine.reports.clear();
+    } else {
+      throw Failure(ANYPLACE_STATUS_INVALID_ARGUMENT, "there is no command " + word +
+                                                          "\ncommands are flush, reports, sarif, clear and mode "
+                                                          "log|throw|abort\nsee docs/layers.md");
+    }
+    return "";
+  }
+
+  // ---- What the core tells beside calls
+
+  void memory_taken(std::int32_t index, const anyplace_layer_memory& memory) {
+    Device& device = device_of(index);
+    const Sites::Frames frames = engine_.sites.capture();
+    const std::lock_guard lock(engine_.mutex);
+    engine_.take(device, memory, engine_.operation("allocate", nullptr, frames));
+  }
+  void memory_returned(std::int32_t index, const anyplace_layer_memory& memory) {
+    Device& device = device_of(index);
+    const Sites::Frames frames = engine_.sites.capture();
+    const std::lock_guard lock(engine_.mutex);
+    // Memory is given back by destructors, which can't fail.
+    static_cast<void>(engine_.publish(engine_.give_back(device, memory, engine_.operation("free", nullptr, frames))));
+  }
+  void stream_waits(anyplace_event event, std::uint64_t cookie) {
+    const std::lock_guard lock(engine_.mutex);
+    if (const StreamPointer stream = engine_.stream_of(cookie)) engine_.wait(*stream, objects_.clock_of(event));
+  }
+  static void argument(std::uint32_t access, anyplace_address address, std::uint64_t bytes) {
+    constexpr std::size_t most = 256;  // as many as the addresses that a program asks for between two launches
+    std::vector<Declared>& declared = this_thread().declared;
+    if (declared.size() >= most) declared.erase(declared.begin(), declared.begin() + most / 2);
+    declared.push_back({access, {address, address + bytes}});
+  }
+  static void launch_kept(const anyplace_launch& launch) {
+    const std::lock_guard lock(Engine::only().mutex);
+    kept_launches()[&launch] = std::exchange(this_thread().declared, {});
+  }
+  static void host_access(std::uint32_t access, anyplace_address address, std::uint64_t bytes) {
+    Engine& engine = Engine::only();
+    const Sites::Frames frames = engine.sites.capture();
+    const std::lock_guard lock(engine.mutex);
+    Touch touch;
+    touch.range = {address, address + bytes};
+    touch.writes = (access & ANYPLACE_ACCESS_WRITE) != 0;
+    touch.reads = !touch.writes;
+    touch.is_declared = true;
+    const std::vector<Touch> touches{touch};
+    Stream* const at = this_thread().at;
+    const std::uint32_t operation = engine.operation(touch.writes ? "host write" : "host read", at, frames);
+    const std::string text = engine.publish(at != nullptr ? engine.host_function_accesses(touches, *at, operation)
+                                                          : engine.check(touches, nullptr, operation));
+    if (!text.empty() && at == nullptr) refuse(text);
+    if (at == nullptr) engine.remember(touches, nullptr, operation);
+  }
+  static void core_calls(bool begin) { this_thread().core_calls += begin ? 1 : -1; }
+
+  // ---- Devices
+
+  anyplace_status device_synchronize(std::int32_t index, std::uint64_t timeout_ns) {
+    Device& device = device_of(index);
+    Clock clock;
+    {
+      const std::lock_guard lock(engine_.mutex);
+      clock = engine_.clock_of(device);
+    }
+    const anyplace_status status = pass_on<&Table::device_synchronize>(index, timeout_ns);
+    if (status == ANYPLACE_STATUS_OK) host_saw(clock);
+    return status;
+  }
+  anyplace_status device_reset(std::int32_t index) {
+    Device& device = device_of(index);
+    const Sites::Frames frames = engine_.sites.capture();
+    const anyplace_status status = pass_on<&Table::device_reset>(index);
+    if (status != ANYPLACE_STATUS_OK) return status;
+    const std::lock_guard lock(engine_.mutex);
+    engine_.reset(device, engine_.operation("reset", nullptr, frames));
+    return status;
+  }
+  anyplace_status peer_enable(std::int32_t index, std::int32_t peer) {
+    Device& device = device_of(index);
+    const anyplace_status status = pass_on<&Table::peer_enable>(index, peer);
+    if (status != ANYPLACE_STATUS_OK) return status;
+    const std::lock_guard lock(engine_.mutex);
+    device.peers.push_back(peer);
+    return status;
+  }
+  anyplace_status peer_disable(std::int32_t index, std::int32_t peer) {
+    Device& device = device_of(index);
+    const anyplace_status status = pass_on<&Table::peer_disable>(index, peer);
+    if (status != ANYPLACE_STATUS_OK) return status;
+    const std::lock_guard lock(engine_.mutex);
+    std::erase(device.peers, peer);
+    return status;
+  }
+
+  // ---- Streams
+
+  anyplace_status stream_create(std::int32_t index, const anyplace_stream_desc* desc, anyplace_stream* out) {
+    return add_stream(index, *desc, out, false, pass_on<&Table::stream_create>(index, desc, out));
+  }
+  anyplace_status stream_default(std::int32_t index, const anyplace_stream_desc* desc, anyplace_stream* out) {
+    return add_stream(index, *desc, out, true, pass_on<&Table::stream_default>(index, desc, out));
+  }
+  anyplace_status stream_from_native(std::int32_t index, std::uint64_t native, const anyplace_stream_desc* desc,
+                                     anyplace_stream* out) {
+    return add_stream(index, *desc, out, false, pass_on<&Table::stream_from_native>(index, native, desc, out));
+  }
+  anyplace_status stream_destroy(anyplace_stream handle) {
+    {
+      const std::lock_guard lock(engine_.mutex);
+      if (const StreamPointer stream = objects_.stream(handle)) {
+        engine_.end_stream(stream);
+        objects_.streams.erase(handle);
+      }
+    }
+    return pass_on<&Table::stream_destroy>(handle);
+  }
+  anyplace_status stream_query(anyplace_stream handle, std::int32_t* done) {
+    const Clock clock = clock_of_stream(handle);
+    const anyplace_status status = pass_on<&Table::stream_query>(handle, done);
+    if (status == ANYPLACE_STATUS_OK && *done != 0) host_saw(clock);
+    return status;
+  }
+  anyplace_status stream_synchronize(anyplace_stream handle, std::uint64_t timeout_ns) {
+    const Clock clock = clock_of_stream(handle);
+    const anyplace_status status = pass_on<&Table::stream_synchronize>(handle, timeout_ns);
+    if (status == ANYPLACE_STATUS_OK) host_saw(clock);
+    return status;
+  }
+  anyplace_status stream_wait_event(anyplace_stream handle, anyplace_event event) {
+    if (this_thread().core_calls == 0) {
+      const std::lock_guard lock(engine_.mutex);
+      if (const StreamPointer stream = objects_.stream(handle)) engine_.wait(*stream, objects_.clock_of(event));
+    }
+    return pass_on<&Table::stream_wait_event>(handle, event);
+  }
+  anyplace_status stream_host_function(anyplace_stream handle, anyplace_host_function function, void* user) {
+    auto call = std::make_unique<HostCall>(HostCall{function, user, nullptr});
+    {
+      const std::lock_guard lock(engine_.mutex);
+      if (const StreamPointer stream = objects_.stream(handle)) {
+        engine_.begin(*stream);
+        call->at = std::make_unique<Stream>(*stream);
+      }
+    }
+    const anyplace_status status =
+        pass_on<&Table::stream_host_function>(handle, &HostCall::run, static_cast<void*>(call.get()));
+    if (status == ANYPLACE_STATUS_OK) static_cast<void>(call.release());
+    return status;
+  }
+
+  // ---- Events
+
+  anyplace_status event_create(std::int32_t index, const anyplace_event_desc* desc, anyplace_event* out) {
+    return add_event(index, out, pass_on<&Table::event_create>(index, desc, out));
+  }
+  anyplace_status event_from_native(std::int32_t index, std::uint64_t native, std::uint32_t flags,
+                                    anyplace_event* out) {
+    return add_event(index, out, pass_on<&Table::event_from_native>(index, native, flags, out));
+  }
+  anyplace_status event_import(std::int32_t index, const anyplace_ipc_handle* handle, anyplace_event* out) {
+    return add_event(index, out, pass_on<&Table::event_import>(index, handle, out));
+  }
+  anyplace_status event_destroy(anyplace_event event) {
+    {
+      const std::lock_guard lock(engine_.mutex);
+      objects_.events.erase(event);
+    }
+    return pass_on<&Table::event_destroy>(event);
+  }
+  anyplace_status event_record(anyplace_event event, anyplace_stream handle) {
+    {
+      const std::lock_guard lock(engine_.mutex);
+      if (const StreamPointer stream = objects_.stream(handle)) {
+        engine_.begin(*stream);
+        Event& known = objects_.events[event];
+        known.is_recorded = true;
+        known.clock = stream->clock;
+      }
+    }
+    return pass_on<&Table::event_record>(event, handle);
+  }
+  anyplace_status event_query(anyplace_event event, std::int32_t* done) {
+    const Clock clock = clock_of_event(event);
+    const anyplace_status status = pass_on<&Table::event_query>(event, done);
+    if (status == ANYPLACE_STATUS_OK && *done != 0) host_saw(clock);
+    return status;
+  }
+  anyplace_status event_synchronize(anyplace_event event, std::uint64_t timeout_ns) {
+    const Clock clock = clock_of_event(event);
+    const anyplace_status status = pass_on<&Table::event_synchronize>(event, timeout_ns);
+    if (status == ANYPLACE_STATUS_OK) host_saw(clock);
+    return status;
+  }
+
+  // ---- Memory
+
+  anyplace_status memory_allocate(std::int32_t index, std::uint32_t kind, std::uint64_t bytes, anyplace_address* out) {
+    const anyplace_status status = pass_on<&Table::memory_allocate>(index, kind, bytes, out);
+    if (status != ANYPLACE_STATUS_OK || kind != ANYPLACE_MEMORY_PINNED) return status;
+    const std::lock_guard lock(engine_.mutex);
+    engine_.add_raw(*out, bytes);
+    return status;
+  }
+  anyplace_status memory_free(std::int32_t index, std::uint32_t kind, anyplace_address address) {
+    if (kind == ANYPLACE_MEMORY_PINNED) {
+      const std::lock_guard lock(engine_.mutex);
+      engine_.remove_raw(0, address);
+    }
+    return pass_on<&Table::memory_free>(index, kind, address);
+  }
+  anyplace_status host_register(std::int32_t index, void* address, std::uint64_t bytes) {
+    const anyplace_status status = pass_on<&Table::host_register>(index, address, bytes);
+    if (status != ANYPLACE_STATUS_OK) return status;
+    Device& device = device_of(index);
+    const Sites::Frames frames = engine_.sites.capture();
+    const std::lock_guard lock(engine_.mutex);
+    const auto begin = reinterpret_cast<std::uintptr_t>(address);
+    engine_.register_host(device, {begin, begin + bytes}, engine_.operation("register", nullptr, frames));
+    return status;
+  }
+  anyplace_status host_unregister(std::int32_t index, void* address) {
+    const Sites::Frames frames = engine_.sites.capture();
+    {
+      const std::lock_guard lock(engine_.mutex);
+      static_cast<void>(engine_.publish(engine_.unregister_host(reinterpret_cast<std::uintptr_t>(address),
+                                                                engine_.operation("unregister", nullptr, frames))));
+    }
+    return pass_on<&Table::host_unregister>(index, address);
+  }
+
+  // ---- Work
+
+  anyplace_status memory_copy(anyplace_stream stream, anyplace_address destination, anyplace_address source,
+                              std::uint64_t bytes, std::uint32_t kind) {
+    const anyplace_copy_2d copy{sizeof(copy), kind, destination, bytes, source, bytes, bytes, 1};
+    return submit(
+        stream, copy_name(kind), [&](Device& device, std::vector<Touch>& out) { add_copy(engine_, device, copy, out); },
+        [&] { return pass_on<&Table::memory_copy>(stream, destination, source, bytes, kind); });
+  }
+  anyplace_status memory_copy_2d(anyplace_stream stream, const anyplace_copy_2d* copy) {
+    return submit(
+        stream, copy_name(copy->kind),
+        [&](Device& device, std::vector<Touch>& out) { add_copy(engine_, device, *copy, out); },
+        [&] { return pass_on<&Table::memory_copy_2d>(stream, copy); });
+  }
+  anyplace_status memory_copy_peer(anyplace_stream stream, std::int32_t to, anyplace_address destination,
+                                   std::int32_t from, anyplace_address source, std::uint64_t bytes) {
+    Device& to_device = device_of(to);
+    Device& from_device = device_of(from);
+    return submit(
+        stream, "copy_between_devices",
+        [&](Device&, std::vector<Touch>& out) {
+          add_peer_copy(engine_, to_device, destination, from_device, source, bytes, out);
+        },
+        [&] { return pass_on<&Table::memory_copy_peer>(stream, to, destination, from, source, bytes); });
+  }
+  anyplace_status memory_set(anyplace_stream stream, anyplace_address address, std::uint32_t value, std::uint32_t width,
+                             std::uint64_t count) {
+    const std::uint64_t bytes = count * width;
+    return submit(
+        stream, "fill",
+        [&](Device& device, std::vector<Touch>& out) {
+          add_device_lines(engine_, device, {address, bytes, bytes, 1}, true, out);
+        },
+        [&] { return pass_on<&Table::memory_set>(stream, address, value, width, count); });
+  }
+
+  // ---- Kernels
+
+  anyplace_status module_kernel(anyplace_module module, const char* name, anyplace_kernel* out) {
+    const anyplace_status status = pass_on<&Table::module_kernel>(module, name, out);
+    if (status != ANYPLACE_STATUS_OK) return status;
+    const std::lock_guard lock(engine_.mutex);
+    objects_.kernels[*out] = std::string("kernel ") + name;
+    return status;
+  }
+  anyplace_status kernel_destroy(anyplace_kernel kernel) {
+    {
+      const std::lock_guard lock(engine_.mutex);
+      objects_.kernels.erase(kernel);
+    }
+    return pass_on<&Table::kernel_destroy>(kernel);
+  }
+  anyplace_status kernel_launch(anyplace_stream stream, anyplace_kernel kernel, const anyplace_launch* launch) {
+    return submit(
+        stream, kernel,
+        [&](Device& device, std::vector<Touch>& out) {
+          add_launch(engine_, device, *launch, declared_of(launch), out);
+        },
+        [&] { return pass_on<&Table::kernel_launch>(stream, kernel, launch); });
+  }
+
+  // ---- Graphs
+
+  anyplace_status graph_create(std::int32_t index, const anyplace_graph_desc* desc, anyplace_graph* out) {
+    Graph graph = read_graph(device_of(index), *desc);
+    const anyplace_status status = pass_on<&Table::graph_create>(index, desc, out);
+    if (status != ANYPLACE_STATUS_OK) return status;
+    const std::lock_guard lock(engine_.mutex);
+    objects_.graphs[*out] = std::move(graph);
+    return status;
+  }
+  anyplace_status graph_update(anyplace_graph handle, const anyplace_graph_desc* desc) {
+    Device* device = nullptr;
+    {
+      const std::lock_guard lock(engine_.mutex);
+      device = objects_.graphs[handle].device;
+    }
+    if (device == nullptr) return pass_on<&Table::graph_update>(handle, desc);
+    Graph graph = read_graph(*device, *desc);
+    const anyplace_status status = pass_on<&Table::graph_update>(handle, desc);
+    if (status != ANYPLACE_STATUS_OK) return status;
+    const std::lock_guard lock(engine_.mutex);
+    objects_.graphs[handle] = std::move(graph);
+    return status;
+  }
+  anyplace_status graph_launch(anyplace_graph handle, anyplace_stream stream_handle) {
+    const Sites::Frames frames = engine_.sites.capture();
+    {
+      const std::lock_guard lock(engine_.mutex);
+      const StreamPointer stream = objects_.stream(stream_handle);
+      if (stream != nullptr) launch_graph(objects_.graphs[handle], *stream, frames);
+    }
+    return pass_on<&Table::graph_launch>(handle, stream_handle);
+  }
+  anyplace_status graph_destroy(anyplace_graph handle) {
+    {
+      const std::lock_guard lock(engine_.mutex);
+      objects_.graphs.erase(handle);
+    }
+    return pass_on<&Table::graph_destroy>(handle);
+  }
+
+ private:
+  /// A host function on its way, with its stream as it was at the submission.
+  struct HostCall {
+    anyplace_host_function function;
+    void* user;
+    std::unique_ptr<Stream> at;
+
+    static void run(void* self, anyplace_status status) {
+      const std::unique_ptr<HostCall> call(static_cast<HostCall*>(self));
+      if (status == ANYPLACE_STATUS_OK && call->at != nullptr) {
+        // It may tell other threads that the stream's earlier work is done, by means that can't be seen from here.
+        Engine& engine = Engine::only();
+        const std::lock_guard lock(engine.mutex);
+        engine.host_saw(call->at->clock);
+      }
+      this_thread().at = call->at.get();
+      call->function(call->user, status);
+      this_thread().at = nullptr;
+    }
+  };
+
+  Device& device_of(std::int32_t index) {
+    {
+      const std::lock_guard lock(engine_.mutex);
+      const auto found = devices_.find(index);
+      if (found != devices_.end()) return *found->second;
+    }
+    anyplace_device_properties properties{};
+    properties.struct_size = sizeof(properties);
+    const bool known = pass_on<&Table::device_properties>(index, &properties) == ANYPLACE_STATUS_OK;
+    const std::lock_guard lock(engine_.mutex);
+    Device& device = engine_.device(this, next().name, index);
+    const std::uint32_t unified = ANYPLACE_FEATURE_UNIFIED_ADDRESSING;
+    const bool shares_addresses = known && (properties.features & properties.features_known & unified) != 0;
+    if (!shares_addresses && device.space == 0) device.space = ++spaces_made;
+    constexpr std::uint64_t pins = ANYPLACE_FOR(PINNED_MEMORY) | ANYPLACE_FOR(HOST_REGISTER);
+    device.reads_pageable_in_order = known && (properties.capabilities & pins) == 0;
+    devices_[index] = &device;
+    return device;
+  }
+
+  void host_saw(const Clock& clock) {
+    if (this_thread().core_calls != 0) return;
+    const std::lock_guard lock(engine_.mutex);
+    engine_.host_saw(clock);
+  }
+  Clock clock_of_stream(anyplace_stream handle) {
+    const std::lock_guard lock(engine_.mutex);
+    const StreamPointer stream = objects_.stream(handle);
+    return stream == nullptr ? Clock() : stream->clock;
+  }
+  Clock clock_of_event(anyplace_event event) {
+    const std::lock_guard lock(engine_.mutex);
+    return objects_.clock_of(event);
+  }
+
+  anyplace_status add_stream(std::int32_t index, const anyplace_stream_desc& desc, const anyplace_stream* made,
+                             bool is_default, anyplace_status status) {
+    if (status != ANYPLACE_STATUS_OK) return status;
+    Device& device = device_of(index);
+    const std::lock_guard lock(engine_.mutex);
+    objects_.streams[*made] = engine_.make_stream(device, desc.cookie, desc.flags, is_default);
+    return status;
+  }
+  anyplace_status add_event(std::int32_t index, const anyplace_event* made, anyplace_status status) {
+    if (status != ANYPLACE_STATUS_OK) return status;
+    Device& device = device_of(index);
+    const std::lock_guard lock(engine_.mutex);
+    objects_.events[*made] = Event{&device, false, {}};
+    return status;
+  }
+
+  std::string_view name_of(const char* name) const { return name; }
+  std::string_view name_of(anyplace_kernel kernel) const { return objects_.kernel_name(kernel); }
+
+  /// Checks an operation of the stream, submits it, and forgets it if that fails. `add` appends its accesses.
+  template <class Name, class Add, class Pass>
+  anyplace_status submit(anyplace_stream handle, Name name, Add&& add, Pass&& pass) {
+    const Sites::Frames frames = engine_.sites.capture();
+    std::vector<Touch> touches;
+    StreamPointer stream;
+    std::uint64_t number = 0;
+    {
+      const std::lock_guard lock(engine_.mutex);
+      stream = objects_.stream(handle);
+      if (stream != nullptr) {
+        engine_.begin(*stream);
+        number = stream->number;
+        add(*stream->device, touches);
+        const std::uint32_t operation = engine_.operation(name_of(name), stream.get(), frames);
+        const std::string text = engine_.publish(engine_.check(touches, stream.get(), operation));
+        if (!text.empty()) refuse(text);
+        engine_.remember(touches, stream.get(), operation);
+      }
+    }
+    const anyplace_status status = pass();
+    if (status != ANYPLACE_STATUS_OK && stream != nullptr) {
+      const std::lock_guard lock(engine_.mutex);
+      engine_.undo(touches, *stream, number);
+    }
+    return status;
+  }
+
+  /// What was declared of the launch's arguments, when it was kept or by this thread just now.
+  static std::vector<Declared> declared_of(const anyplace_launch* launch) {
+    const auto kept = kept_launches().find(launch);
+    if (kept != kept_launches().end()) return kept->second;
+    return std::exchange(this_thread().declared, {});
+  }
+
+  Graph read_graph(Device& device, const anyplace_graph_desc& desc) {
+    const Sites::Frames frames = engine_.sites.capture();
+    // Devices are asked for before the lock is taken, because asking takes it.
+    const GraphSource source{[this](std::int32_t index) -> Device& { return *devices_.at(index); },
+                             [this](anyplace_kernel kernel) { return std::string(objects_.kernel_name(kernel)); },
+                             [](const anyplace_launch* launch) {
+                               const auto kept = kept_launches().find(launch);
+                               return kept == kept_launches().end() ? std::vector<Declared>() : kept->second;
+                             }};
+    for (std::uint32_t i = 0; i < desc.node_count; ++i) {
+      const auto& node = *reinterpret_cast<const anyplace_graph_node*>(reinterpret_cast<const char*>(desc.nodes) +
+                                                                       std::size_t{i} * desc.node_stride);
+      if (node.kind != ANYPLACE_GRAPH_NODE_COPY) continue;
+      static_cast<void>(device_of(node.destination_device));
+      static_cast<void>(device_of(node.source_device));
+    }
+    const std::lock_guard lock(engine_.mutex);
+    std::vector<Report> found;
+    Graph graph = make_graph(engine_, device, desc, source, frames, found);
+    const std::string text = engine_.publish(std::move(found));
+    if (!text.empty()) refuse(text);
+    return graph;
+  }
+
+  void launch_graph(const Graph& graph, Stream& stream, const Sites::Frames& frames) {
+    for (const anyplace_event event : graph.waits) engine_.wait(stream, objects_.clock_of(event));
+    engine_.begin(stream);
+    std::vector<std::uint32_t> operations;
+    std::vector<Report> found;
+    for (const Graph::Node& node : graph.nodes) {
+      operations.push_back(engine_.operation(node.name, &stream, frames, true));
+      for (Report& report : engine_.check(node.touches, &stream, operations.back())) found.push_back(std::move(report));
+    }
+    const std::string text = engine_.publish(std::move(found));
+    if (!text.empty()) refuse(text);
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      engine_.remember(graph.nodes[i].touches, &stream, operations[i]);
+    }
+    for (const anyplace_event event : graph.records) {
+      Event& known = objects_.events[event];
+      known.is_recorded = true;
+      known.clock = stream.clock;
+    }
+  }
+
+  static inline Space spaces_made = 0;  // guarded by the engine's mutex
+
+  Engine& engine_ = Engine::only();
+  BackendObjects objects_;
+  std::unordered_map<std::int32_t, Device*> devices_;  // guarded by the engine's mutex, as objects_
+};
+
+}  // namespace
+}  // namespace anyplace::validate
+
+ANYPLACE_EXPORT_LAYER(anyplace::validate::ValidateLayer, "validate", "0.1.0",
+                      "Reports races, uses after free and leaks by what was submitted", "ANYPLACE_VALIDATE")

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sites: where in the application a call was made. A site is the innermost frames of the application's own, without
+// those of the library and its plugins; it is kept as return addresses, and symbolised when a report needs it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace anyplace::validate {
+
+using SiteId = std::uint32_t;
+
+/// A stack that was walked. Each return address lies right below its frame's stack pointer, so a thread that comes here
+/// again finds out by reading those words whether its callers are the same, which takes a hundredth of a walk.
+struct CallChain {
+  static constexpr int most_steps = 40;
+  struct Step {
+    std::uintptr_t stack = 0;
+    std::uintptr_t address = 0;
+  };
+  std::uintptr_t from = 0;    ///< the frame that walked
+  std::uintptr_t caller = 0;  ///< and where it returns to
+  Step steps[most_steps];
+  int count = 0;
+  void* address[8];
+  int address_count = 0;
+  SiteId known = 0;
+};
+
+/// Not thread-safe but for capture(), which any thread may call.
+class Sites {
+ public:
+  static constexpr int most_frames = 8;
+  struct Frames {
+    void* address[most_frames];
+    int count = 0;
+    SiteId* known = nullptr;  ///< where the calling thread keeps one more than the id; 0 there: it isn't known yet
+  };
+
+  /// Finds out where the library and its plugins lie, whose frames are left out.
+  void learn_modules();
+  /// The frames of the calling thread.
+  Frames capture() const noexcept;
+  SiteId id_of(const Frames& frames);
+  /// "function (module)" for each frame, the innermost first.
+  const std::vector<std::string>& frames_of(SiteId site);
+  /// The functions' names alone.
+  const std::vector<std::string>& functions_of(SiteId site);
+
+ private:
+  struct Module {
+    std::uintptr_t begin;
+    std::uintptr_t end;
+  };
+  struct Site {
+    Frames frames;
+    bool symbolised = false;
+    std::vector<std::string> texts;
+    std::vector<std::string> functions;
+  };
+  bool is_own(std::uintptr_t address) const noexcept;
+  void walk(struct CallChain& chain) const noexcept;
+  void symbolise(Site& site);
+
+  std::atomic<const std::vector<Module>*> own_{nullptr};  ///< never freed: a thread may be reading it
+  std::vector<Site> sites_;
+  std::unordered_multimap<std::uint64_t, SiteId> by_hash_;
+};
+
+}  // namespace anyplace::validate
