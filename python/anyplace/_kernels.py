@@ -13,7 +13,7 @@ from typing import Any
 
 from . import _expressions as expressions
 from ._core import Array, Device, Kernel, Module, Stream
-from ._errors import ClosedError, UnsupportedError
+from ._errors import ClosedError, make
 from ._types import ARGUMENTS, CODES, KINDS, TYPES
 
 _BLOCK = 256
@@ -99,7 +99,8 @@ def _require_types(device: Device, types: Sequence[str]) -> None:
     lacking = {"float16": device.properties.float16, "float64": device.properties.float64}
     for dtype in types:
         if lacking.get(dtype) is False:
-            raise UnsupportedError(f"{device} computes no {dtype}")
+            text = f"{device} computes no {dtype}: copy the numbers as another type, such as float32"
+            raise make(text, {"code": "unsupported", "place": str(device), "problem": text}, None)
 
 
 def _source(out: Array, expression: str, operands: Sequence[Any], types: Sequence[str], rank: int) -> str:

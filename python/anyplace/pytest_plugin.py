@@ -129,10 +129,13 @@ def anyplace_place(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def anyplace_device(anyplace_place: str) -> Device:
-    """The device that the test runs on."""
+    """The device that the test runs on. The modules of anyplace.compat use its backend."""
     import anyplace
+    from anyplace import compat
 
-    return anyplace.Device(anyplace_place)
+    device = anyplace.Device(anyplace_place)
+    compat.use(device.backend)
+    return device
 
 
 @pytest.fixture

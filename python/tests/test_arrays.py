@@ -59,9 +59,9 @@ def test_an_array_of_numpys_is_taken_and_given_back(stream, numpy):
 
 
 def test_torch_exchanges_arrays(stream, place):
-    torch = pytest.importorskip("torch")
     if not place.startswith("cpu_sim"):
         pytest.skip("torch takes memory of its own backends")
+    torch = pytest.importorskip("torch", exc_type=ImportError)
     array = anyplace.Array(stream, 4, "float32")
     stream.copy(array, bytes(16))
     stream.synchronize()

@@ -155,7 +155,7 @@ def test_to_device_copies_only_where_it_has_to(device, stream):
 
 
 def test_torch_and_arrays_of_the_simulator_share_memory(simulated, stream):
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", exc_type=ImportError)
     array = anyplace.asarray([[1.0, 2.0], [3.0, 4.0]], "float32", stream=stream)
     tensor = torch.from_dlpack(array)
     assert tensor.data_ptr() == array.address and tensor.tolist() == [[1, 2], [3, 4]]
@@ -168,7 +168,7 @@ def test_torch_and_arrays_of_the_simulator_share_memory(simulated, stream):
 
 
 def test_jax_and_arrays_of_the_simulator_share_memory(simulated, stream):
-    jax = pytest.importorskip("jax")
+    jax = pytest.importorskip("jax", exc_type=ImportError)
     array = anyplace.asarray([1.0, 2.0, 3.0], "float32", stream=stream)
     taken = jax.dlpack.from_dlpack(array)
     assert taken.tolist() == [1, 2, 3] and taken.unsafe_buffer_pointer() == array.address

@@ -72,6 +72,13 @@ def test_no_limit(anyplace_stream):
     assert "4 passed" in out, out
 
 
+def test_the_modules_of_compat_use_the_same_backend(run_tests, monkeypatch):
+    monkeypatch.setenv("ANYPLACE_COMPAT", "cuda")
+    source = "def test_it(anyplace_device):\n    assert anyplace.compat.backend() == anyplace_device.backend\n"
+    out = run_tests("import anyplace.compat\n" + source, "--anyplace=cpu_sim:0")
+    assert "1 passed" in out, out
+
+
 def test_what_a_test_leaves_is_named(run_tests):
     out = run_tests(
         """
