@@ -45,7 +45,9 @@ int level_in_properties(const backend::ImageBytes& image, std::uint64_t at, std:
     const auto size = image.get<std::uint32_t>(at, 1);
     at += head;
     if (size > end - at) return 0;
-    if (type == levels_needed && size == sizeof(std::uint32_t)) return std::bit_width(image.get<std::uint32_t>(at));
+    if (type == levels_needed && size == sizeof(std::uint32_t)) {
+      return static_cast<int>(std::bit_width(image.get<std::uint32_t>(at)));
+    }
     at += std::min(padded(size), end - at);
   }
   return 0;
