@@ -8,7 +8,11 @@
 //   warp_read(mask, value, source)         the value that the lane `source` passes; the lanes of the mask meet
 //   warp_ballot(mask, predicate)           a bit for each lane of the mask whose predicate is true; they meet
 //   warp_meet(mask)                        they meet, and see what each wrote before
+//
+// Nothing is declared without ANYPLACE_DEVICE_FUNCTION.
 #pragma once
+
+#if defined(ANYPLACE_DEVICE_FUNCTION)
 
 #if defined(ANYPLACE_DEVICE_CODE_ON_HOST)
 constexpr int warpSize = 32;
@@ -70,3 +74,5 @@ ANYPLACE_DEVICE_FUNCTION unsigned int __match_any_sync(unsigned int mask, T valu
   }
   return same;
 }
+
+#endif  // ANYPLACE_DEVICE_FUNCTION
