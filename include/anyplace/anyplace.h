@@ -34,7 +34,7 @@
 //   guard.h    DeviceGuard, StreamGuard: the current device and stream, for a scope
 //   error.h    Error: the one exception
 //   plugins.h  where backends come from
-//   layers.h   what stands between the library and a backend
+//   layers.h   what stands between the library and a backend; access.h, what a program tells those that check it
 //
 // Owning types (Stream, Event, Buffer, Kernel, Module) can be moved, not copied. Each derives from a view of the same
 // name, which is a number, free to copy, and safe to use wrongly: a destroyed handle is an error, not a crash.

@@ -42,6 +42,8 @@ class Engine {
   Device& device(const void* backend, std::string_view backend_name, std::int32_t index);
   StreamPointer make_stream(Device& device, std::uint64_t cookie, std::uint32_t flags, bool is_default);
   StreamPointer stream_of(std::uint64_t cookie) const;
+  /// The stream has another number, too: both wrap one stream of the vendor's.
+  void add_cookie(std::uint64_t cookie, const StreamPointer& stream) { by_cookie_[cookie] = stream; }
   void end_stream(const StreamPointer& stream);
 
   // -- Order.

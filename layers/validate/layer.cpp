@@ -199,14 +199,37 @@ class ValidateLayer : public Layer {
   }
   anyplace_status stream_from_native(std::int32_t index, std::uint64_t native, const anyplace_stream_desc* desc,
                                      anyplace_stream* out) {
-    return add_stream(index, *desc, out, false, pass_on<&Table::stream_from_native>(index, native, desc, out));
+    const anyplace_status status = pass_on<&Table::stream_from_native>(index, native, desc, out);
+    if (status != ANYPLACE_STATUS_OK) return status;
+    {
+      const std::lock_guard lock(engine_.mutex);
+      const StreamPointer& known = objects_.natives[native];
+      if (known != nullptr && !known->is_gone) {
+        objects_.streams[*out] = known;
+        engine_.add_cookie(desc->cookie, known);
+        return status;
+      }
+    }
+    static_cast<void>(add_stream(index, *desc, out, false, status));
+    const std::lock_guard lock(engine_.mutex);
+    objects_.natives[native] = objects_.stream(*out);
+    return status;
+  }
+  anyplace_status stream_native(anyplace_stream handle, std::uint64_t* native) {
+    const anyplace_status status = pass_on<&Table::stream_native>(handle, native);
+    if (status != ANYPLACE_STATUS_OK) return status;
+    const std::lock_guard lock(engine_.mutex);
+    objects_.natives[*native] = objects_.stream(handle);
+    return status;
   }
   anyplace_status stream_destroy(anyplace_stream handle) {
     {
       const std::lock_guard lock(engine_.mutex);
       if (const StreamPointer stream = objects_.stream(handle)) {
-        engine_.end_stream(stream);
         objects_.streams.erase(handle);
+        const bool is_wrapped = std::any_of(objects_.streams.begin(), objects_.streams.end(),
+                                            [&](const auto& other) { return other.second == stream; });
+        if (!is_wrapped) engine_.end_stream(stream);
       }
     }
     return pass_on<&Table::stream_destroy>(handle);
