@@ -42,6 +42,8 @@ class Engine {
   Device& device(const void* backend, std::string_view backend_name, std::int32_t index);
   StreamPointer make_stream(Device& device, std::uint64_t cookie, std::uint32_t flags, bool is_default);
   StreamPointer stream_of(std::uint64_t cookie) const;
+  /// The stream has another number, too: both wrap one stream of the vendor's.
+  void add_cookie(std::uint64_t cookie, const StreamPointer& stream) { by_cookie_[cookie] = stream; }
   void end_stream(const StreamPointer& stream);
 
   // -- Order.
@@ -82,6 +84,8 @@ class Engine {
   /// Memory that was allocated by the core for itself as long as nobody was given it.
   void add_raw(std::uint64_t begin, std::uint64_t bytes);
   void remove_raw(Space space, std::uint64_t begin);
+  /// The backend got the memory back.
+  void give_up(Space space, const Range& range);
   /// The allocation that has the address, or had it last; null if none is known.
   Allocation* allocation_at(Space space, std::uint64_t address);
   /// The space of an address that `device` was given.

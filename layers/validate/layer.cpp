@@ -199,14 +199,37 @@ class ValidateLayer : public Layer {
   }
   anyplace_status stream_from_native(std::int32_t index, std::uint64_t native, const anyplace_stream_desc* desc,
                                      anyplace_stream* out) {
-    return add_stream(index, *desc, out, false, pass_on<&Table::stream_from_native>(index, native, desc, out));
+    const anyplace_status status = pass_on<&Table::stream_from_native>(index, native, desc, out);
+    if (status != ANYPLACE_STATUS_OK) return status;
+    {
+      const std::lock_guard lock(engine_.mutex);
+      const StreamPointer& known = objects_.natives[native];
+      if (known != nullptr && !known->is_gone) {
+        objects_.streams[*out] = known;
+        engine_.add_cookie(desc->cookie, known);
+        return status;
+      }
+    }
+    static_cast<void>(add_stream(index, *desc, out, false, status));
+    const std::lock_guard lock(engine_.mutex);
+    objects_.natives[native] = objects_.stream(*out);
+    return status;
+  }
+  anyplace_status stream_native(anyplace_stream handle, std::uint64_t* native) {
+    const anyplace_status status = pass_on<&Table::stream_native>(handle, native);
+    if (status != ANYPLACE_STATUS_OK) return status;
+    const std::lock_guard lock(engine_.mutex);
+    objects_.natives[*native] = objects_.stream(handle);
+    return status;
   }
   anyplace_status stream_destroy(anyplace_stream handle) {
     {
       const std::lock_guard lock(engine_.mutex);
       if (const StreamPointer stream = objects_.stream(handle)) {
-        engine_.end_stream(stream);
         objects_.streams.erase(handle);
+        const bool is_wrapped = std::any_of(objects_.streams.begin(), objects_.streams.end(),
+                                            [&](const auto& other) { return other.second == stream; });
+        if (!is_wrapped) engine_.end_stream(stream);
       }
     }
     return pass_on<&Table::stream_destroy>(handle);
@@ -293,15 +316,32 @@ class ValidateLayer : public Layer {
 
   anyplace_status memory_allocate(std::int32_t index, std::uint32_t kind, std::uint64_t bytes, anyplace_address* out) {
     const anyplace_status status = pass_on<&Table::memory_allocate>(index, kind, bytes, out);
-    if (status != ANYPLACE_STATUS_OK || kind != ANYPLACE_MEMORY_PINNED) return status;
+    if (status != ANYPLACE_STATUS_OK) return status;
     const std::lock_guard lock(engine_.mutex);
-    engine_.add_raw(*out, bytes);
+    objects_.bytes[*out] = bytes;
+    if (kind == ANYPLACE_MEMORY_PINNED) engine_.add_raw(*out, bytes);
     return status;
   }
-  anyplace_status memory_free(std::int32_t index, std::uint32_t kind, anyplace_address address) {
-    if (kind == ANYPLACE_MEMORY_PINNED) {
+  anyplace_status memory_allocate_async(anyplace_stream stream, std::uint64_t bytes, anyplace_address* out) {
+    const anyplace_status status = pass_on<&Table::memory_allocate_async>(stream, bytes, out);
+    if (status != ANYPLACE_STATUS_OK) return status;
+    const std::lock_guard lock(engine_.mutex);
+    objects_.bytes[*out] = bytes;
+    return status;
+  }
+  anyplace_status memory_free_async(anyplace_stream stream, anyplace_address address) {
+    {
       const std::lock_guard lock(engine_.mutex);
-      engine_.remove_raw(0, address);
+      if (const StreamPointer known = objects_.stream(stream)) give_up(known->device->space, address);
+    }
+    return pass_on<&Table::memory_free_async>(stream, address);
+  }
+  anyplace_status memory_free(std::int32_t index, std::uint32_t kind, anyplace_address address) {
+    const Space space = kind == ANYPLACE_MEMORY_PINNED || kind == ANYPLACE_MEMORY_MANAGED ? 0 : device_of(index).space;
+    {
+      const std::lock_guard lock(engine_.mutex);
+      if (kind == ANYPLACE_MEMORY_PINNED) engine_.remove_raw(0, address);
+      give_up(space, address);
     }
     return pass_on<&Table::memory_free>(index, kind, address);
   }
@@ -467,6 +507,14 @@ class ValidateLayer : public Layer {
     device.reads_pageable_in_order = known && (properties.capabilities & pins) == 0;
     devices_[index] = &device;
     return device;
+  }
+
+  /// Called under the engine's mutex.
+  void give_up(Space space, anyplace_address address) {
+    const auto known = objects_.bytes.find(address);
+    if (known == objects_.bytes.end()) return;
+    engine_.give_up(space, {address, address + known->second});
+    objects_.bytes.erase(known);
   }
 
   void host_saw(const Clock& clock) {
