@@ -2,7 +2,7 @@
 #                      [NAME name]
 #                      [IMAGES format[@architecture]:file...]
 #                      [CUDA_ARCHITECTURES 80 90...] [PORTABLE_PTX]
-#                      [HIP_ARCHITECTURES gfx90a...] [PLAIN_FLOAT] [WITHOUT_DOUBLES]
+#                      [HIP_ARCHITECTURES gfx90a...] [CPU_SIM_LEVELS x86-64-v3...] [PLAIN_FLOAT] [WITHOUT_DOUBLES]
 #                      [INCLUDE_DIRECTORIES folder...] [DEFINITIONS name[=value]...])
 #
 # Compiles kernels written once (anyplace/device_code.h, docs/kernels.md) for every kind of device that there is a compiler
@@ -12,6 +12,7 @@
 # All SOURCES are compiled as one. What comes out:
 #   shared_object   for cpu_sim, by the project's C++ compiler; always. By Clang, with barriers as loops (docs/barriers.md), if the
 #                   sources have barriers and the plugin is at hand, unless ANYPLACE_BARRIER_LOOPS is OFF, the build is Debug, or has a sanitizer
+#                   One more for each of CPU_SIM_LEVELS, levels of x86-64: cpu_sim takes the highest that its processor has
 #   ptx             by nvcc, else by Clang; for the lowest of CUDA_ARCHITECTURES, else the lowest that the compiler has.
 #                   PORTABLE_PTX adds Clang's to nvcc's, for drivers that are too old for nvcc's
 #   cubin           one for each of CUDA_ARCHITECTURES, by nvcc
@@ -41,6 +42,8 @@ set(ANYPLACE_KERNELS_PLUGINS "${_anyplace_kernels_plugins}" CACHE INTERNAL "")
 option(ANYPLACE_BARRIER_LOOPS "Let Clang make loops of kernels with barriers, for cpu_sim" ON)
 
 include(${CMAKE_CURRENT_LIST_DIR}/kernels/compilers.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/kernels/extern_shared.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/kernels/host_images.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/kernels/images.cmake)
 
 function(_anyplace_kernels_check_arguments)
@@ -74,6 +77,11 @@ function(_anyplace_kernels_check_arguments)
       message(FATAL_ERROR "anyplace_add_kernels(${target}): '${architecture}' is no CUDA architecture; one is 80 or 90a")
     endif()
   endforeach()
+  foreach(level IN LISTS arg_CPU_SIM_LEVELS)
+    if(NOT level MATCHES "^x86-64-v[234]$")
+      message(FATAL_ERROR "anyplace_add_kernels(${target}): '${level}' is no level of x86-64; one is x86-64-v3")
+    endif()
+  endforeach()
   foreach(architecture IN LISTS arg_HIP_ARCHITECTURES)
     if(NOT architecture MATCHES "^gfx[0-9a-z-]+(:[a-z]+[+-])*$")
       message(FATAL_ERROR "anyplace_add_kernels(${target}): '${architecture}' is no HIP architecture; one is gfx90a")
@@ -83,7 +91,7 @@ endfunction()
 
 function(anyplace_add_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "PORTABLE_PTX;PLAIN_FLOAT;WITHOUT_DOUBLES" "NAME"
-    "SOURCES;IMAGES;CUDA_ARCHITECTURES;HIP_ARCHITECTURES;INCLUDE_DIRECTORIES;DEFINITIONS")
+    "SOURCES;IMAGES;CPU_SIM_LEVELS;CUDA_ARCHITECTURES;HIP_ARCHITECTURES;INCLUDE_DIRECTORIES;DEFINITIONS")
   set(name "${arg_NAME}")
   if(NOT name)
     set(name ${target}_kernels)
@@ -92,16 +100,26 @@ function(anyplace_add_kernels target)
   _anyplace_kernels_given()
   _anyplace_kernels_find_compilers()
 
-  # Everything is compiled from one file, which the host knows as C++.
+  # Everything is compiled from one file, which the host knows as C++. The host and SPIR-V have no `extern __shared__`.
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name}.dir)
+  set(given_includes)
   set(includes)
+  set(quote_folders)  # where `#include "..."` of a copy finds what the source itself finds beside it
   foreach(source IN LISTS arg_SOURCES)
     cmake_path(ABSOLUTE_PATH source NORMALIZE)
-    string(APPEND includes "#include \"${source}\"\n")
+    string(APPEND given_includes "#include \"${source}\"\n")
+    _anyplace_kernels_without_extern_shared(${source} ${folder} copy)
+    string(APPEND includes "#include \"${copy}\"\n")
+    if(NOT copy STREQUAL source)
+      cmake_path(GET source PARENT_PATH beside)
+      list(APPEND quote_folders -iquote${beside})
+    endif()
   endforeach()
-  foreach(suffix IN ITEMS cpp cu)
-    configure_file(${ANYPLACE_KERNELS_DIR}/source.in ${folder}/${name}.${suffix} @ONLY)
+  foreach(file IN ITEMS ${name}.cpp ${name}.spirv.cu)
+    configure_file(${ANYPLACE_KERNELS_DIR}/source.in ${folder}/${file} @ONLY)
   endforeach()
+  set(includes "${given_includes}")
+  configure_file(${ANYPLACE_KERNELS_DIR}/source.in ${folder}/${name}.cu @ONLY)
   configure_file(${ANYPLACE_KERNELS_DIR}/images.h.in ${folder}/include/${name}.h @ONLY)
   set(source ${folder}/${name}.cu)
   set(flags -I${ANYPLACE_KERNELS_INCLUDE})
@@ -116,7 +134,9 @@ function(anyplace_add_kernels target)
     set(clang_plain -ffp-contract=off)
   endif()
 
+  list(SORT arg_CPU_SIM_LEVELS COMPARE NATURAL ORDER DESCENDING)
   set(images)
+  set(modules)  # the targets of cpu_sim's images
   _anyplace_kernels_host()
   _anyplace_kernels_cuda()
   _anyplace_kernels_hip()
@@ -152,7 +172,7 @@ function(_anyplace_kernels_embed)
   add_custom_command(OUTPUT ${embedded}
     COMMAND ${CMAKE_COMMAND} -DNAME=${name} -DOUT=${embedded} -DBYTE_ORDER=${CMAKE_CXX_BYTE_ORDER} "-DIMAGES=${sorted}"
             -P ${ANYPLACE_KERNELS_DIR}/embed.cmake
-    DEPENDS anyplace_kernels_${name} ${files} ${ANYPLACE_KERNELS_DIR}/embed.cmake VERBATIM)
+    DEPENDS ${modules} ${files} ${ANYPLACE_KERNELS_DIR}/embed.cmake VERBATIM)
   # Two sets of images in one target have the same names inside.
   set_source_files_properties(${embedded} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(${target} PRIVATE ${embedded})

@@ -26,6 +26,7 @@
 #include "host_function.h"
 #include "kernel.h"
 #include "module.h"
+#include "processor.h"
 #include "wait.h"
 
 namespace anyplace::cpu_sim {
@@ -52,7 +53,9 @@ struct StreamHandle {
 
 class CpuSimBackend final : public DeviceBackend {
  public:
-  explicit CpuSimBackend(Host host) : host_(host), engine_(*new Engine(Config::from_environment())) {}
+  explicit CpuSimBackend(Host host) : host_(host), engine_(*new Engine(Config::from_environment())) {
+    limit_level(engine_.config().processor_level);
+  }
 
   bool shutdown(std::uint64_t timeout_ns) override {
     const bool done = engine_.shut_down(Deadline::after(timeout_ns));

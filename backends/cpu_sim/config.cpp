@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "failure.h"
+#include "processor.h"
 
 namespace anyplace::cpu_sim {
 namespace {
@@ -76,6 +77,11 @@ Config Config::from_environment() {
     refuse("ANYPLACE_CPU_SIM_FAULTS", faults, "report or off");
   }
   config.report_faults = faults != "off";
+  const std::string processor = variable("ANYPLACE_CPU_SIM_PROCESSOR");
+  config.processor_level = level_of(processor);
+  if (!processor.empty() && config.processor_level == 0) {
+    refuse("ANYPLACE_CPU_SIM_PROCESSOR", processor, "x86-64, x86-64-v2, x86-64-v3 or x86-64-v4");
+  }
   const std::string memory = variable("ANYPLACE_CPU_SIM_MEMORY");
   if (!memory.empty() && !parse_bytes(memory, &config.memory_bytes)) {
     refuse("ANYPLACE_CPU_SIM_MEMORY", memory,

@@ -13,6 +13,9 @@
 //                                   submission wakes it
 //   ANYPLACE_CPU_SIM_FAULTS         report (the default): when a faulty kernel raises a signal, its name and block are
 //                                   reported (fault_report.h); off: signals are left alone
+//   ANYPLACE_CPU_SIM_PROCESSOR      x86-64, x86-64-v2, x86-64-v3 or x86-64-v4: images for more than that are refused,
+//   as
+//                                   a processor that has no more would make them (processor.h); default what it has
 #pragma once
 
 #include <cstdint>
@@ -26,6 +29,7 @@ struct Config {
   std::uint32_t workers = 2;
   std::int64_t backoff_ns = 25'000;
   bool report_faults = true;
+  int processor_level = 0;  ///< 0 for the processor's own
 
   /// Throws Failure(INVALID_ARGUMENT) that shows the variable, its value and what is allowed.
   static Config from_environment();

@@ -7,6 +7,7 @@
 
 #include "anyplace/backend/kit/elf.h"
 #include "failure.h"
+#include "processor.h"
 
 namespace anyplace::cpu_sim {
 namespace {
@@ -19,6 +20,10 @@ using Symbol = ElfW(Sym);
 
 using backend::own_elf;
 using Image = backend::ImageBytes;
+
+#ifndef PT_GNU_PROPERTY
+#define PT_GNU_PROPERTY 0x6474e553
+#endif
 
 constexpr std::uint64_t most_tagged = 4096;  // Real dynamic sections have some thirty entries.
 
@@ -122,6 +127,9 @@ void check_shared_object(const void* bytes_of_image, std::uint64_t bytes) {
   std::uint64_t loaded_end = 0;
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const Segment& segment = segments[i];
+    if (segment.p_type == PT_GNU_PROPERTY && image.holds(segment.p_offset, segment.p_filesz)) {
+      check_level(needed_level(image, segment.p_offset, segment.p_filesz));
+    }
     if (segment.p_type != PT_LOAD && segment.p_type != PT_DYNAMIC && segment.p_type != PT_TLS) continue;
     if (!image.holds(segment.p_offset, segment.p_filesz)) {
       truncated("segment " + std::to_string(i), segment.p_offset + segment.p_filesz, bytes);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Threads of a block that wait for each other (anyplace/device_code/host_block.h), linked into every module of kernels
-// for the host; and, of those that are loops, what they keep across barriers.
+// for the host; lanes of a warp that do (host_warps.h); and, of kernels that are loops, what they keep across barriers.
 //
 // A strand is a stack on which threads of the block run, one after another; the thread of the host that was given the
 // block is the first. A thread that meets a barrier parks its strand. What then goes on, in this order: a new strand,
 // as long as threads haven't begun; else the strands that a barrier released; else, as then all that haven't ended have
 // arrived, the barrier releases them. A strand that has no thread left to begin ends; the first one then waits for the
 // others instead.
+//
+// Lanes of a warp meet in the same way, but are released as soon as the last lane of their mask arrives. Lanes that
+// have ended aren't waited for: when no strand could go on otherwise, a warp's lanes meet without them.
 //
 // Invariant: a block's strands all run on the thread of the host that was given the block.
 #include <anyplace/device_code/host_block.h>
@@ -19,7 +22,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <new>
 
@@ -111,6 +116,7 @@ void change(Context& from, const Context& to) noexcept { swapcontext(&from, &to)
 struct Strand {
   Context context;
   Strand* next;        // in the one list that it is in
+  uint3 thread;        // of the block, while it waits in the barrier
   void* mapping;       // its stack, with the guard page below; null for the thread of the host itself
   const void* bottom;  // of the stack
   size_t bytes;
@@ -136,6 +142,27 @@ struct List {
   }
 };
 
+/// The lanes of a warp that wait for others of it, with what they pass to each other.
+struct Warp {
+  struct Lane {
+    Strand* strand;
+    WarpExchange* exchange;
+  };
+  Lane lanes[warp_size];
+  uint32_t waiting;     // a bit for each lane that does
+  uint32_t in_barrier;  // a bit for each that waits in the barrier of the block instead; kept by release_warps() alone
+
+  /// The lanes that wait for just these.
+  uint32_t waiting_for(uint32_t mask) const noexcept {
+    uint32_t found = 0;
+    for (uint32_t lane = 0; lane < warp_size; ++lane) {
+      const bool is_one = (waiting >> lane & 1) != 0 && lanes[lane].exchange->mask == mask;
+      found |= static_cast<uint32_t>(is_one) << lane;
+    }
+    return found;
+  }
+};
+
 /// The strands of the block that this thread runs.
 struct BlockStrands {
   Strand host;  // the thread itself
@@ -143,6 +170,9 @@ struct BlockStrands {
   List arrived;   // in the barrier
   List released;  // from it, not gone on yet
   List ended;
+  Warp* warps;  // of the whole block; null until a lane waits
+  uint32_t warp_count;
+  uint32_t lanes_waiting;  // of all warps
 };
 constinit thread_local BlockStrands strands{};
 
@@ -266,8 +296,89 @@ void switch_to(Strand& to) noexcept {
   after_switch(from);
 }
 
+// -- Warps.
+
+/// Gives each lane of the group what it asked for, and releases it unless it is `running`, which goes on by itself.
+void complete_exchange(Warp& warp, uint32_t group, const Strand* running) noexcept {
+  uint32_t votes = 0;
+  for (uint32_t lane = 0; lane < warp_size; ++lane) {
+    if ((group >> lane & 1) != 0 && warp.lanes[lane].exchange->predicate) votes |= 1u << lane;
+  }
+  for (uint32_t lane = 0; lane < warp_size; ++lane) {
+    if ((group >> lane & 1) == 0) continue;
+    WarpExchange& own = *warp.lanes[lane].exchange;
+    own.votes = votes;
+    const bool is_there = own.source < warp_size && (group >> own.source & 1) != 0;
+    const WarpExchange* const from = is_there ? warp.lanes[own.source].exchange : nullptr;
+    if (own.result != nullptr && from != nullptr && from->bytes == own.bytes) {
+      std::memcpy(own.result, from->value, own.bytes);
+    }
+    if (warp.lanes[lane].strand != running) strands.released.add(*warp.lanes[lane].strand);
+    --strands.lanes_waiting;
+  }
+  warp.waiting &= ~group;
+}
+
+/// Marks the lanes that wait in the block's barrier.
+void look_into_barrier() noexcept {
+  for (uint32_t i = 0; i < strands.warp_count; ++i) strands.warps[i].in_barrier = 0;
+  for (const Strand* strand = strands.arrived.first; strand != nullptr; strand = strand->next) {
+    const uint32_t number = number_in_block(strand->thread, block_state.block_size);
+    strands.warps[number / warp_size].in_barrier |= 1u << number % warp_size;
+  }
+}
+
+/// Ends a block in which lanes of a warp can wait for ever: what they wait in throws.
+void fail_waiting_lanes() noexcept {
+  const uint3 at = block_state.block;
+  std::fprintf(
+      stderr,
+      "block: [%u,%u,%u]: a function of a warp waits for threads that its mask names and that wait elsewhere; on "
+      "a device it would wait for ever. See docs/kernels.md\n",
+      at.x, at.y, at.z);
+  for (uint32_t i = 0; i < strands.warp_count; ++i) {
+    Warp& warp = strands.warps[i];
+    for (uint32_t lane = 0; lane < warp_size; ++lane) {
+      if ((warp.waiting >> lane & 1) == 0) continue;
+      warp.lanes[lane].exchange->failed = true;
+      strands.released.add(*warp.lanes[lane].strand);
+    }
+    warp.waiting = 0;
+  }
+  strands.lanes_waiting = 0;
+}
+
+/// Is called when all threads have ended or wait: releases lanes of which none that they wait for does so elsewhere.
+void release_warps() noexcept {
+  look_into_barrier();
+  for (uint32_t i = 0; i < strands.warp_count; ++i) {
+    Warp& warp = strands.warps[i];
+    for (uint32_t lane = 0; lane < warp_size; ++lane) {
+      if ((warp.waiting >> lane & 1) == 0) continue;
+      const uint32_t mask = warp.lanes[lane].exchange->mask, group = warp.waiting_for(mask);
+      if ((mask & ~group & (warp.waiting | warp.in_barrier)) == 0) complete_exchange(warp, group, nullptr);
+    }
+  }
+  if (strands.released.empty()) fail_waiting_lanes();
+}
+
+/// The warp of the thread that runs now. Throws std::bad_alloc.
+Warp& warp_of(uint32_t number) {
+  if (strands.warps == nullptr) {
+    const dim3 size = block_state.block_size;
+    const uint32_t count = (size.x * size.y * size.z + warp_size - 1) / warp_size;
+    strands.warps = static_cast<Warp*>(std::calloc(count, sizeof(Warp)));
+    if (strands.warps == nullptr) throw std::bad_alloc();
+    strands.warp_count = count;
+  }
+  return strands.warps[number / warp_size];
+}
+
+struct LanesWaitElsewhere {};
+
 /// Whose turn it is when no thread is left to begin; null if all have ended. A barrier opens here.
 Strand* next_in_turn() noexcept {
+  if (strands.released.empty() && strands.lanes_waiting != 0) release_warps();
   if (strands.released.empty()) {
     strands.released = strands.arrived;
     strands.arrived = {};
@@ -317,6 +428,7 @@ void part_block() noexcept {
   block_state.parted = true;
   strands.current = &strands.host;
   strands.arrived = strands.released = strands.ended = {};
+  strands.lanes_waiting = 0;
 #if defined(ANYPLACE_STRANDS_ASAN)
   strands.host.bottom = nullptr;
 #elif defined(ANYPLACE_STRANDS_TSAN)
@@ -331,6 +443,7 @@ void barrier() {
   if (!state.parted) part_block();
   const uint3 thread = state.thread;
   Strand* const fresh = state.threads_left == 0 ? nullptr : &new_strand();
+  strands.current->thread = thread;
   strands.arrived.add(*strands.current);
   switch_to(fresh != nullptr ? *fresh : *next_in_turn());
   state.thread = thread;
@@ -346,6 +459,8 @@ void finish_parted_block() noexcept {
 #endif
   pool.give_back(strands.ended);
   strands.ended = {};
+  std::free(strands.warps);
+  strands.warps = nullptr;
 }
 
 void fence() noexcept {
@@ -362,6 +477,30 @@ void fence() noexcept {
 constinit thread_local void* loops_scratch = nullptr;
 
 }  // namespace anyplace::device_code
+
+extern "C" void anyplace_meet_warp(anyplace::device_code::WarpExchange* exchange) {
+  using namespace anyplace::device_code;
+  BlockState& state = block_state;
+  if (!state.parted) part_block();
+  const uint3 thread = state.thread;
+  const uint32_t number = number_in_block(thread, state.block_size), lane = number % warp_size;
+  const uint32_t left = state.block_size.x * state.block_size.y * state.block_size.z - (number - lane);
+  Warp& warp = warp_of(number);
+  exchange->mask = (exchange->mask | 1u << lane) & (left >= warp_size ? ~0u : (1u << left) - 1);
+  const uint32_t others = exchange->mask & ~(1u << lane);
+  const bool is_last = (warp.waiting_for(exchange->mask) & others) == others;
+  Strand* const fresh = is_last || state.threads_left == 0 ? nullptr : &new_strand();
+  warp.lanes[lane] = {strands.current, exchange};
+  warp.waiting |= 1u << lane;
+  ++strands.lanes_waiting;
+  if (is_last) {
+    complete_exchange(warp, exchange->mask, strands.current);
+    return;
+  }
+  switch_to(fresh != nullptr ? *fresh : *next_in_turn());
+  state.thread = thread;
+  if (exchange->failed) throw LanesWaitElsewhere();
+}
 
 extern "C" void* anyplace_loops_scratch(std::size_t bytes) {
   constexpr std::size_t alignment = 64;

@@ -2,75 +2,6 @@
 # that makes the file. They see the arguments and `name`, `folder`, `source`, `flags` of anyplace_add_kernels.
 include_guard(GLOBAL)
 
-# Sets `result` to the object that Clang makes of the source, with loops for barriers; to nothing where kernels keep their stacks.
-# `module` has the definitions and the folders of headers that the project's compiler would be given.
-function(_anyplace_kernels_host_loops module result)
-  set(${result} "" PARENT_SCOPE)
-  string(TOUPPER "${CMAKE_BUILD_TYPE}" configuration)
-  set(project_flags "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${configuration}}")
-  get_directory_property(options COMPILE_OPTIONS)
-  if(NOT ANYPLACE_BARRIER_LOOPS OR NOT ANYPLACE_KERNELS_LOOPS_PLUGIN OR "${project_flags} ${options}" MATCHES "-fsanitize")
-    return()
-  endif()
-  # Without a barrier there is nothing to win, and the project's compiler may be the better one for a plain loop.
-  set(waits FALSE)
-  foreach(source IN LISTS arg_SOURCES)
-    cmake_path(ABSOLUTE_PATH source NORMALIZE)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
-    file(STRINGS "${source}" barriers REGEX "__syncthreads" LIMIT_COUNT 1)
-    if(barriers)
-      set(waits TRUE)
-    endif()
-  endforeach()
-  if(NOT waits)
-    return()
-  endif()
-  set(plugin ${ANYPLACE_KERNELS_LOOPS_PLUGIN})
-  if(TARGET ${plugin})
-    set(plugin $<TARGET_FILE:${plugin}>)
-  endif()
-  # Of the project's own flags, Clang is given what it defines (NDEBUG) and for what processor it compiles.
-  string(REGEX MATCHALL "-[DU][^ ]+|-m(arch|tune|cpu|avx|fma|bmi|sse|f16c|popcnt)[^ ]*" project_flags "${project_flags}")
-  set(definitions $<TARGET_PROPERTY:${module},COMPILE_DEFINITIONS>)
-  set(folders $<FILTER:$<TARGET_PROPERTY:${module},INCLUDE_DIRECTORIES>,EXCLUDE,^$>)
-  set(object ${folder}/${name}.host.o)
-  add_custom_command(OUTPUT ${object}
-    COMMAND ${ANYPLACE_KERNELS_LOOPS_CLANG} -std=c++20 -O3 $<$<CONFIG:RelWithDebInfo>:-g> ${project_flags} ${clang_plain}
-            -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -fno-math-errno -Wunused-function
-            -DANYPLACE_BARRIER_LOOPS=1 -fpass-plugin=${plugin} -Rpass-missed=anyplace-loops
-            "$<$<BOOL:${folders}>:-I$<JOIN:${folders},;-I>>" "$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},;-D>>"
-            -MD -MT ${object} -MF ${object}.d -c -o ${object} ${folder}/${name}.cpp
-    DEPENDS ${folder}/${name}.cpp ${ANYPLACE_KERNELS_LOOPS_PLUGIN} DEPFILE ${object}.d VERBATIM COMMAND_EXPAND_LISTS)
-  set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
-  set(${result} ${object} PARENT_SCOPE)
-endfunction()
-
-function(_anyplace_kernels_host)
-  set(module anyplace_kernels_${name})
-  _anyplace_kernels_host_loops(${module} kernels)
-  if(NOT kernels)
-    set(kernels ${folder}/${name}.cpp)
-  endif()
-  add_library(${module} MODULE ${kernels} ${ANYPLACE_KERNELS_DIR}/host_threads.cpp)
-  set_target_properties(${module} PROPERTIES PREFIX "" OUTPUT_NAME ${name} SUFFIX .so
-    LIBRARY_OUTPUT_DIRECTORY ${folder} CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
-    POSITION_INDEPENDENT_CODE ON EXCLUDE_FROM_ALL ON)
-  target_compile_features(${module} PRIVATE cxx_std_20)
-  target_include_directories(${module} PRIVATE ${arg_INCLUDE_DIRECTORIES})
-  target_compile_definitions(${module} PRIVATE ${arg_DEFINITIONS})
-  target_link_libraries(${module} PRIVATE anyplace::headers)
-  # What says that a kernel was forgotten where they are exported, whether the project asks for warnings or not.
-  target_compile_options(${module} PRIVATE -Wunused-function)
-  if(arg_PLAIN_FLOAT)
-    # errno and traps, which nobody asks for, would keep the compiler from making vectors.
-    target_compile_options(${module} PRIVATE -ffp-contract=off -fno-math-errno -fno-trapping-math)
-  endif()
-  # A unique symbol would keep the module loaded for good.
-  target_compile_options(${module} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
-  target_link_options(${module} PRIVATE $<$<NOT:$<CONFIG:Debug>>:LINKER:--strip-debug>)
-  set(images ${images} "shared_object@@$<TARGET_FILE:${module}>" PARENT_SCOPE)
-endfunction()
-
 function(_anyplace_kernels_make file)
   add_custom_command(OUTPUT ${file} COMMAND ${ARGN} ${flags} -MD -MT ${file} -MF ${file}.d -o ${file} ${source}
                      DEPENDS ${source} DEPFILE ${file}.d VERBATIM COMMAND_EXPAND_LISTS)
@@ -131,8 +62,13 @@ function(_anyplace_kernels_cuda)
     if(NOT for)
       set(for 52)
     endif()
+    # The functions of a warp (device_code/bare_warps.h) are of PTX 6.0, which drivers take from CUDA 9 on.
+    set(version)
+    if(for GREATER_EQUAL 70)
+      set(version -Xclang -target-feature -Xclang +ptx60)
+    endif()
     set(file ${folder}/${name}.clang.ptx)
-    _anyplace_kernels_make(${file} ${ANYPLACE_KERNELS_CLANG_PTX} ${clang_plain} --cuda-gpu-arch=sm_${for})
+    _anyplace_kernels_make(${file} ${ANYPLACE_KERNELS_CLANG_PTX} ${clang_plain} --cuda-gpu-arch=sm_${for} ${version})
     list(APPEND texts "sm_${for}@${file}")
   endif()
   if(ANYPLACE_KERNELS_STAND_IN_TOOL)
@@ -192,6 +128,8 @@ function(_anyplace_kernels_spirv)
   if(NOT ANYPLACE_KERNELS_CLANG_SPIRV OR given MATCHES "(^|;)spirv@")
     return()
   endif()
+  set(source ${folder}/${name}.spirv.cu)
+  list(APPEND flags ${quote_folders})
   set(contract fast)
   if(arg_PLAIN_FLOAT)
     set(contract off)

@@ -119,8 +119,27 @@ std::vector<std::string> words_for(const anyplace_compile_request& request, cons
   return words;
 }
 
-/// Gives the sink the names that the expressions have in the image, which LLVM's text of the variables says:
-/// `@anyplace_expression_0 = ... @_Z5scaleIfEvPT_ ...`.
+/// Gives the sink the names that the expressions have in PTX, where each variable's line ends with one:
+/// `.visible .const .align 8 .u64 anyplace_expression_0 = _Z5scaleIfEvPT_;`. False, with nothing given, if one doesn't.
+bool lower_names_of_ptx(std::string_view text, const anyplace_compile_request& request,
+                        const anyplace_compile_sink& sink) {
+  std::vector<std::string> names;
+  for (std::size_t number = 0; number < request.expression_count; ++number) {
+    const std::string variable = " anyplace_expression_" + std::to_string(number) + " = ";
+    const std::size_t at = text.find(variable);
+    if (at == text.npos) return false;
+    const std::size_t begin = at + variable.size(), end = text.find_first_of(";\n", begin);
+    const std::string_view name = text.substr(begin, end == text.npos ? end : end - begin);
+    if (name.empty() || name.find_first_of(" (),") != name.npos) return false;
+    names.emplace_back(name);
+  }
+  for (std::size_t i = 0; i < names.size(); ++i)
+    sink.lowered(sink.context, expressions_of(request)[i], names[i].c_str());
+  return true;
+}
+
+/// Gives the sink the names that the expressions have in a code object, which LLVM's text of the variables says:
+/// `@anyplace_expression_0 = ... @_Z5scaleIfEvPT_ ...`. That is a second run of the front end.
 anyplace_status lower_names(const std::vector<std::string>& words, const std::string& unit,
                             const anyplace_compile_request& request, const anyplace_compile_sink& sink) {
   if (request.expression_count == 0) return ANYPLACE_STATUS_OK;
@@ -161,7 +180,12 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
   all.insert(all.end(), {"-o", made, unit});
   const std::string target = *request->architecture == '\0' ? "PTX" : request->architecture;
   if (const anyplace_status status = run_clang(all, *request, *sink, target)) return status;
-  if (const anyplace_status named = lower_names(words, unit, *request, *sink)) return named;
+  std::string text;
+  const bool is_named =
+      request->format == ANYPLACE_IMAGE_PTX && read_file(made, text) && lower_names_of_ptx(text, *request, *sink);
+  if (!is_named) {
+    if (const anyplace_status named = lower_names(words, unit, *request, *sink)) return named;
+  }
   report_headers(dependencies, *request, *sink);
   return give_image(made, *sink);
 }

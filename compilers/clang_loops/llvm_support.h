@@ -16,6 +16,8 @@ namespace anyplace::clang_loops {
 inline constexpr llvm::StringLiteral hook_name = "anyplace_run_as_loops";
 /// `void* anyplace_loops_scratch(size_t bytes)`: memory for what each thread keeps across regions, aligned to 64 bytes.
 inline constexpr llvm::StringLiteral scratch_name = "anyplace_loops_scratch";
+/// `void anyplace_meet_warp(WarpExchange*)`: lanes of a warp wait there for each other, each on its stack.
+inline constexpr llvm::StringLiteral warp_name = "anyplace_meet_warp";
 /// anyplace::device_code::block_state and anyplace::device_code::barrier().
 inline constexpr llvm::StringLiteral block_state_name = "_ZN8anyplace11device_code11block_stateE";
 inline constexpr llvm::StringLiteral barrier_name = "_ZN8anyplace11device_code7barrierEv";

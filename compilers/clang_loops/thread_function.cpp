@@ -42,6 +42,7 @@ SmallPtrSet<const Value*, 32> users_of_the_block(Module& module) {
   SmallVector<Value*> work;
   if (GlobalVariable* state = module.getNamedGlobal(block_state_name)) work.push_back(state);
   if (Function* barrier = module.getFunction(barrier_name)) work.push_back(barrier);
+  if (Function* warp = module.getFunction(warp_name)) work.push_back(warp);
   for (GlobalVariable& variable : module.globals()) {
     if (is_shared_variable(variable)) work.push_back(&variable);
   }
@@ -131,6 +132,9 @@ std::string refusal_of(Function& function, const SmallPtrSet<const Value*, 32>& 
     const bool jumps = isa<IndirectBrInst>(i) || isa<CallBrInst>(i);
     if (jumps || (call != nullptr && call->hasFnAttr(Attribute::ReturnsTwice))) return "it jumps to addresses";
     if (call != nullptr && call->isIndirectCall() && !call->isInlineAsm()) return "it calls a function by its address";
+    if (call != nullptr && call->getCalledFunction() != nullptr && call->getCalledFunction()->getName() == warp_name) {
+      return "it uses the functions of a warp";
+    }
     if (call != nullptr && call->getCalledFunction() != nullptr && users.count(call->getCalledFunction()) != 0) {
       return "it calls a function that can't be inlined";
     }

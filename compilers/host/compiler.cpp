@@ -21,6 +21,7 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
 extern "C" anyplace_status anyplace_compiler_entry(const anyplace_compiler_host* host, anyplace_compiler_table* table) {
   using namespace anyplace::compilers;
   table->library = guarded<host_library>;
+  table->supports = guarded<host_supports>;
   table->compile = guarded<compile>;
   return fill_table(host, *table, "host", "the C++ compiler of the machine, for cpu_sim",
                     1u << ANYPLACE_IMAGE_SHARED_OBJECT, 1);

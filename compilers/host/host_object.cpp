@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "anyplace/backend/kit/elf.h"
 #include "host_threads.h"
 #include "kernel_source.h"
 #include "plugin.h"
@@ -15,10 +16,24 @@
 namespace anyplace::compilers {
 namespace {
 
+bool is_level(std::string_view architecture) {
+  return backend::own_elf.machine == EM_X86_64 &&
+         (architecture == "x86-64-v2" || architecture == "x86-64-v3" || architecture == "x86-64-v4");
+}
+
 constexpr std::uint32_t dialect_standard = 20;  ///< the dialect itself is written in it for the host
 
 // The versions of Clang for which compilers/clang_loops can be built.
 constexpr int newest_with_loops = 19, oldest_with_loops = 14;
+
+/// A level of x86-64 is compiled for only if it is named. The linker marks the image with it, so that a processor which
+/// lacks it refuses the image. No multiplication is fused with an addition unless an option says so, so that results
+/// have the same bits as those of the image for every processor.
+std::vector<std::string> level_words(std::string_view architecture) {
+  if (!is_level(architecture)) return {};
+  const std::string level(architecture);
+  return {"-march=" + level, "-Wl,-z," + level, "-ffp-contract=off"};
+}
 
 /// The plugin for this Clang that makes loops of barriers (docs/barriers.md), which is installed beside this one; "" if
 /// there is none. It is for one version of Clang, which the name says: clang++-14.
@@ -69,6 +84,7 @@ std::vector<std::string> words_for(const anyplace_compile_request& request) {
   // A unique symbol would keep the module loaded for good; Clang has no such option, and no such symbols.
   if (std::string_view(request.library).find("clang") == std::string_view::npos) words.push_back("-fno-gnu-unique");
   for (std::string& word : loops_words(request)) words.push_back(std::move(word));
+  for (std::string& word : level_words(request.architecture)) words.push_back(std::move(word));
   for (const char* const option : options_of(request)) words.push_back(option);
   return words;
 }
@@ -87,6 +103,15 @@ anyplace_status host_library(void* /*self*/, std::uint32_t /*format*/, anyplace_
   out->path = path.c_str();
   out->version = version.c_str();
   return ANYPLACE_STATUS_OK;
+}
+
+anyplace_status host_supports(void* /*self*/, std::uint32_t /*format*/, const char* architecture) {
+  const char* const own = backend::elf_machine_name(backend::own_elf.machine);
+  const std::string machine = own == nullptr ? "" : own;
+  if (machine == architecture || is_level(architecture)) return ANYPLACE_STATUS_OK;
+  return refuse(ANYPLACE_STATUS_UNSUPPORTED,
+                "the C++ compiler of this machine makes no image for '" + std::string(architecture) + "'; it has " +
+                    machine + (backend::own_elf.machine == EM_X86_64 ? ", x86-64-v2, x86-64-v3 and x86-64-v4" : ""));
 }
 
 anyplace_status make_host_object(const anyplace_compile_request& request, const anyplace_compile_sink& sink,

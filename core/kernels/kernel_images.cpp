@@ -28,6 +28,17 @@ bool is_for(std::string_view architecture, std::string_view device) {
   return device.size() == architecture.size() || device[architecture.size()] == ':';
 }
 
+/// Images with a higher rank are tried before the others: those for a variant of the device's architecture, as
+/// x86-64-v3 is of x86-64, the highest first (the device refuses those that it isn't), then those for the very
+/// architecture.
+std::pair<int, std::string_view> rank_of(std::string_view architecture, std::string_view device) {
+  if (is_for(architecture, device)) return {1, {}};
+  const bool is_variant = !device.empty() && architecture.size() > device.size() && architecture.starts_with(device) &&
+                          architecture[device.size()] == '-';
+  if (is_variant) return {2, architecture};
+  return {0, {}};
+}
+
 std::string name_of(const KernelImage& image) {
   return image.architecture.empty() ? std::string(image.format)
                                     : fmt::format("{} {}", image.format, image.architecture);
@@ -59,8 +70,9 @@ Choice choose(const KernelImages& images, const DeviceProperties& device) {
       choice.others.push_back(name_of(image));
     }
   }
-  std::stable_partition(choice.usable.begin(), choice.usable.end(),
-                        [&](const KernelImage* image) { return is_for(image->architecture, device.architecture); });
+  std::stable_sort(choice.usable.begin(), choice.usable.end(), [&](const KernelImage* a, const KernelImage* b) {
+    return rank_of(a->architecture, device.architecture) > rank_of(b->architecture, device.architecture);
+  });
   choice.usable.insert(choice.usable.end(), to_translate.begin(), to_translate.end());
   return choice;
 }

@@ -151,6 +151,7 @@ bool reap_retired(const DeviceState& device) noexcept {
 }
 
 void finish(StreamState* stream) noexcept {
+  const CoreCalls scope;  // nobody waits for the stream's work by destroying it
   if (const std::optional<Error> fault = take_fault(*stream)) report(*fault);
   DeviceState& device = *stream->device;
   if (backends_callable()) {
@@ -159,7 +160,6 @@ void finish(StreamState* stream) noexcept {
     }
   }
   if (backends_callable() && !device.lost.load(std::memory_order_relaxed) && !waits_timed(device)) {
-    const CoreCalls scope;  // nobody waits for the stream's work by destroying it
     reap_retired(device);
     if (!is_idle(*stream)) {
       try {

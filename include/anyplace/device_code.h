@@ -18,7 +18,7 @@
 //
 //   ANYPLACE_EXPORT_KERNELS(a, b);        once behind the kernels of a source: those that are launched, up to 32
 // ANYPLACE_DYNAMIC_SHARED(T, name);     in a kernel: `T* const name`, the shared memory that the launch asked for
-//                                         (`extern __shared__` is the same in strings alone)
+//                                         (`extern __shared__` in a function is the same)
 //
 // All devices have: __global__, __device__, __host__, __shared__, __constant__, __forceinline__, __launch_bounds__,
 // __align__; threadIdx, blockIdx, blockDim, gridDim; __syncthreads, __threadfence, __threadfence_block; atomicAdd, Sub,
@@ -26,8 +26,8 @@
 // max, the math functions (bare_functions.h lists those that Clang alone has) and their fast variants, and the bit
 // functions of device_code/bits.h.
 //
-// The host lacks warpSize and the functions of a warp, such as __shfl_sync and __syncwarp, because a thread of a block
-// is no lane of anything there. It also lacks textures, launches by kernels and cooperative groups.
+// warpSize and the functions of a warp, such as __shfl_sync and __syncwarp, are there unless ANYPLACE_NO_WARPS is
+// defined, as for SPIR-V. The host lacks textures, launches by kernels and cooperative groups.
 //
 // It includes no other header of anyplace but those of device_code/ and, on the host, backend/abi.h.
 #ifndef ANYPLACE_DEVICE_CODE_H

@@ -82,6 +82,8 @@ class Engine {
   /// Memory that was allocated by the core for itself as long as nobody was given it.
   void add_raw(std::uint64_t begin, std::uint64_t bytes);
   void remove_raw(Space space, std::uint64_t begin);
+  /// The backend got the memory back.
+  void give_up(Space space, const Range& range);
   /// The allocation that has the address, or had it last; null if none is known.
   Allocation* allocation_at(Space space, std::uint64_t address);
   /// The space of an address that `device` was given.

@@ -293,15 +293,32 @@ class ValidateLayer : public Layer {
 
   anyplace_status memory_allocate(std::int32_t index, std::uint32_t kind, std::uint64_t bytes, anyplace_address* out) {
     const anyplace_status status = pass_on<&Table::memory_allocate>(index, kind, bytes, out);
-    if (status != ANYPLACE_STATUS_OK || kind != ANYPLACE_MEMORY_PINNED) return status;
+    if (status != ANYPLACE_STATUS_OK) return status;
     const std::lock_guard lock(engine_.mutex);
-    engine_.add_raw(*out, bytes);
+    objects_.bytes[*out] = bytes;
+    if (kind == ANYPLACE_MEMORY_PINNED) engine_.add_raw(*out, bytes);
     return status;
   }
-  anyplace_status memory_free(std::int32_t index, std::uint32_t kind, anyplace_address address) {
-    if (kind == ANYPLACE_MEMORY_PINNED) {
+  anyplace_status memory_allocate_async(anyplace_stream stream, std::uint64_t bytes, anyplace_address* out) {
+    const anyplace_status status = pass_on<&Table::memory_allocate_async>(stream, bytes, out);
+    if (status != ANYPLACE_STATUS_OK) return status;
+    const std::lock_guard lock(engine_.mutex);
+    objects_.bytes[*out] = bytes;
+    return status;
+  }
+  anyplace_status memory_free_async(anyplace_stream stream, anyplace_address address) {
+    {
       const std::lock_guard lock(engine_.mutex);
-      engine_.remove_raw(0, address);
+      if (const StreamPointer known = objects_.stream(stream)) give_up(known->device->space, address);
+    }
+    return pass_on<&Table::memory_free_async>(stream, address);
+  }
+  anyplace_status memory_free(std::int32_t index, std::uint32_t kind, anyplace_address address) {
+    const Space space = kind == ANYPLACE_MEMORY_PINNED || kind == ANYPLACE_MEMORY_MANAGED ? 0 : device_of(index).space;
+    {
+      const std::lock_guard lock(engine_.mutex);
+      if (kind == ANYPLACE_MEMORY_PINNED) engine_.remove_raw(0, address);
+      give_up(space, address);
     }
     return pass_on<&Table::memory_free>(index, kind, address);
   }
@@ -467,6 +484,14 @@ class ValidateLayer : public Layer {
     device.reads_pageable_in_order = known && (properties.capabilities & pins) == 0;
     devices_[index] = &device;
     return device;
+  }
+
+  /// Called under the engine's mutex.
+  void give_up(Space space, anyplace_address address) {
+    const auto known = objects_.bytes.find(address);
+    if (known == objects_.bytes.end()) return;
+    engine_.give_up(space, {address, address + known->second});
+    objects_.bytes.erase(known);
   }
 
   void host_saw(const Clock& clock) {

@@ -195,13 +195,29 @@ void Engine::remove_raw(Space space, std::uint64_t begin) {
   if (space == 0) raw_.erase(begin);
 }
 
+void Engine::give_up(Space space, const Range& range) {
+  std::map<std::uint64_t, Allocation>& all = allocations(space);
+  auto at = all.upper_bound(range.begin);
+  if (at != all.begin()) --at;
+  for (; at != all.end() && at->first < range.end; ++at) {
+    Allocation& allocation = at->second;
+    if (!allocation.is_live && allocation.range.overlaps(range)) allocation.is_given_up = true;
+  }
+  shadow(space).forget(range);
+}
+
 bool Engine::host_touch(const Device& device, const Range& range, bool writes, std::vector<Touch>& out) {
   Touch touch;
   touch.range = range;
   touch.writes = writes;
   touch.reads = !writes;
   touch.is_declared = true;
-  const Allocation* const allocation = allocation_at(0, range.begin);
+  const Allocation* allocation = allocation_at(0, range.begin);
+  if (allocation != nullptr && !allocation->is_live && allocation->is_given_up) {
+    // On a simulator the host's own allocator may have the memory now.
+    allocations(0).erase(allocation->range.begin);
+    allocation = nullptr;
+  }
   const bool is_pinned = allocation != nullptr && allocation->device->backend == device.backend;
   if (allocation == nullptr) {
     const auto after = raw_.upper_bound(range.begin);

@@ -71,9 +71,10 @@ struct Allocation {
   Device* device = nullptr;
   std::shared_ptr<Stream> home;
   bool is_live = true;
-  bool is_kept = false;     ///< its owner let go of it, and a graph keeps it
-  std::uint32_t made = 0;   ///< the operation
-  std::uint32_t freed = 0;  ///< the operation
+  bool is_given_up = false;  ///< the backend has the memory back, and may hand out the address as something else
+  bool is_kept = false;      ///< its owner let go of it, and a graph keeps it
+  std::uint32_t made = 0;    ///< the operation
+  std::uint32_t freed = 0;   ///< the operation
   std::string name;
 };
 

@@ -82,7 +82,7 @@ TEST_CASE("A parameter that is indexed by data is the same for each thread") {
 
 TEST_CASE("Kernels that can't become loops keep their stacks") {
   const Comparison comparison;
-  for (const char* kernel : {"by_address", "recursive", "constructed", "aligned"}) comparison.check(kernel);
+  for (const char* kernel : {"by_address", "recursive", "constructed", "aligned", "warp_sum"}) comparison.check(kernel);
 }
 
 TEST_CASE("Random kernels write the same as loops as on stacks") {

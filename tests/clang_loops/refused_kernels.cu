@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernels that can't become loops: a function that meets a barrier is called by its address, or calls itself; shared memory has a
-// constructor, or a thread's own memory an alignment of which there is no array. They keep a stack for each thread, beside
+// constructor, or a thread's own memory an alignment of which there is no array; lanes of a warp wait for each other. They keep a stack for each thread, beside
 // others of the same source that don't.
 #include <anyplace/device_code.h>
 
@@ -63,4 +63,13 @@ extern "C" __global__ void aligned(unsigned* to, const unsigned* from, unsigned 
   to[i] = add_up(values);
 }
 
-ANYPLACE_EXPORT_KERNELS(by_address, recursive, constructed, aligned);
+extern "C" __global__ void warp_sum(unsigned* to, const unsigned* from, unsigned count) {
+  const unsigned n = blockDim.x * blockDim.y * blockDim.z;
+  const unsigned i = blockIdx.x * n + threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  unsigned sum = from[i % count];
+  for (unsigned half = 16; half > 0; half /= 2) sum += __shfl_down_sync(0xffffffffu, sum, half);
+  __syncthreads();
+  to[i] = __shfl_sync(0xffffffffu, sum, 0);
+}
+
+ANYPLACE_EXPORT_KERNELS(by_address, recursive, constructed, aligned, warp_sum);

@@ -226,6 +226,36 @@ TEST_CASE("An image is made for each target, by the compilers that are there") {
   }
 }
 
+#if defined(__x86_64__)
+TEST_CASE("A level of x86-64 is compiled for if it is named, and is what a device gets whose processor has it") {
+  const OwnCache cache;
+  const char* const source = R"(
+extern "C" __global__ void level(float* numbers, unsigned count) {
+#if defined(__AVX2__)
+  if (threadIdx.x < count) numbers[threadIdx.x] = 3;
+#else
+  if (threadIdx.x < count) numbers[threadIdx.x] = 1;
+#endif
+})";
+  const Device device("cpu_sim:0");
+  CHECK(run(device, Module::compile(device, source), "level") == std::vector<float>{1, 1, 1});
+  const std::string targets[] = {"cpu_sim", "x86-64-v3"};
+  const CompiledKernels both = compile(source, targets);
+  REQUIRE(both.images().images().size() == 2);
+  CHECK(both.images().images()[0].architecture == "x86-64");
+  CHECK(both.images().images()[1].architecture == "x86-64-v3");
+  const bool has_it = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
+  const float expected = has_it ? 3 : 1;
+  CHECK(run(device, Module(device, both.images()), "level") == std::vector<float>(3, expected));
+}
+
+TEST_CASE("A level of x86-64 that there isn't is an Error that names it") {
+  const std::string targets[] = {"x86-64-v9"};
+  const Error error = required_error([&] { static_cast<void>(compile(doubles_it, targets)); });
+  CHECK(std::string(error.what()).find("x86-64-v9") != std::string::npos);
+}
+#endif
+
 TEST_CASE("Every compiler's plugin is listed, with what it works with or why it can't be used") {
   std::vector<std::string> names;
   for (const Compiler& one : compilers()) {

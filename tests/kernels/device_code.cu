@@ -51,6 +51,15 @@ extern "C" __global__ void sum_dynamic(unsigned* sums, const unsigned* values) {
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
+extern "C" __global__ void sum_extern(unsigned* sums, const unsigned* values) {
+  extern __shared__ __align__(16) unsigned
+      of_the_launch[];
+  of_the_launch[threadIdx.x] = values[blockIdx.x * blockDim.x + threadIdx.x];
+  __syncthreads();
+  const unsigned sum = sum_of_block(of_the_launch);
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
 extern "C" __global__ void transpose(float* to, const float* from, unsigned size) {
   __shared__ float tile[16][17];
   const unsigned left = blockIdx.x * 16, top = blockIdx.y * 16;
@@ -199,7 +208,7 @@ extern "C" __global__ void parameters(ParameterResults* out, uint8_t a, int16_t 
   out->f = f;
 }
 
-ANYPLACE_EXPORT_KERNELS(indices, nothing, count_threads, sum_static, sum_dynamic, transpose, rotate, leave_early,
+ANYPLACE_EXPORT_KERNELS(indices, nothing, count_threads, sum_static, sum_dynamic, sum_extern, transpose, rotate, leave_early,
                         leave_one_by_one, keep);
 ANYPLACE_EXPORT_KERNELS(atomics, last_block);
 ANYPLACE_EXPORT_KERNELS(functions, parameters);

@@ -105,6 +105,18 @@ constexpr Program programs[] = {
        if (right) bed.b.wait_stream(bed.a);
        bed.fill(bed.b, bed.x);
      }},
+    {"What a refused launch declared doesn't count for the next one",
+     {"race", "kernel add@a", "copy_to_host@b"},
+     [](Bed& bed, bool right) {
+       try {
+         bed.a.launch(bed.add, {0, 64}, in(bed.y), in(bed.x), std::uint32_t{64});
+       } catch (const Error&) {
+         // A grid of no blocks is refused.
+       }
+       bed.launch_add(bed.a, bed.y, in(bed.x));
+       if (right) bed.b.wait_stream(bed.a);
+       bed.b.copy(bed.pinned, bed.y);
+     }},
     {"A kernel writes pinned memory that the host reads",
      {"race", "kernel add@a", "host read"},
      [](Bed& bed, bool right) {

@@ -96,6 +96,28 @@ constexpr Program programs[] = {
        }
        bed.a.copy(bed.pinned, bed.x);
      }},
+    {"A destroyed stream that isn't blocking isn't what the null stream waits for",
+     {"race", "fill@d", "copy_to_host@null"},
+     [](Bed& bed, bool right) {
+       {
+         const Stream d(bed.device, {.blocking = right});
+         bed.name("d", d);
+         bed.fill(d, bed.x);
+       }
+       bed.device.default_stream().copy(bed.pinned, bed.x);
+     }},
+    {"The end of a thread isn't the end of its own stream's work",
+     {"race", "fill@own", "copy_to_host@b"},
+     [](Bed& bed, bool right) {
+       std::thread([&] {
+         const StreamView own = bed.device.per_thread_stream();
+         bed.name("own", own);
+         bed.fill(own, bed.x);
+         bed.event.record(own);
+       }).join();
+       if (right) bed.b.wait_event(bed.event);
+       bed.b.copy(bed.pinned, bed.x);
+     }},
     {"A stream with a better priority isn't waited for",
      {"race", "fill@high", "copy_to_host@low"},
      [](Bed& bed, bool right) {

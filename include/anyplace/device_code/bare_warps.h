@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions of a warp for PTX, by Clang without NVIDIA's headers, from sm_70 on. The other targets have none of
-// them here: an AMD wave has 64 lanes on some devices, SPIR-V leaves the size to the driver, and a thread of the host
-// is no lane of anything.
+// The functions of a warp by Clang without a vendor's headers: for PTX from sm_70 on, and for AMD's code objects.
+// ANYPLACE_NO_WARPS is defined where there are none: for older PTX, and for SPIR-V, which leaves the size to the
+// driver.
 #pragma once
+
+#if defined(__SPIRV__) || (defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700)
+#define ANYPLACE_NO_WARPS 1
+#endif
 
 #if defined(__NVPTX__)
 
@@ -47,4 +51,41 @@ ANYPLACE_DEVICE_FUNCTION unsigned int __match_any_sync(unsigned int mask, T valu
   }
 }
 
-#endif  // __NVPTX__
+#elif defined(__AMDGCN__)
+
+// A wave of 64 lanes holds two warps of 32, whose lanes are the halves of the wave. Lanes of a wave run in lockstep, so
+// those of a mask meet by themselves if they run the same instruction.
+namespace anyplace::device_code {
+
+ANYPLACE_DEVICE_FUNCTION unsigned int wave_lane() {
+  return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0u));
+}
+ANYPLACE_DEVICE_FUNCTION unsigned int warp_lane() { return wave_lane() & 31; }
+
+// A value of any size is exchanged word by word. ds_bpermute counts lanes in bytes.
+template <class T>
+ANYPLACE_DEVICE_FUNCTION T warp_read(unsigned int /*mask*/, T value, unsigned int source) {
+  constexpr int words = (sizeof(T) + 3) / 4;
+  int all[words] = {};
+  __builtin_memcpy(all, &value, sizeof(T));
+  const int from = static_cast<int>((wave_lane() & 32) | source) * 4;
+  for (int i = 0; i < words; ++i) all[i] = __builtin_amdgcn_ds_bpermute(from, all[i]);
+  __builtin_memcpy(&value, all, sizeof(T));
+  return value;
+}
+ANYPLACE_DEVICE_FUNCTION unsigned int warp_ballot(unsigned int mask, bool predicate) {
+  constexpr int is_not_equal = 33;  // of LLVM's comparisons
+  const unsigned long long wave = __builtin_amdgcn_uicmp(predicate ? 1u : 0u, 0u, is_not_equal);
+  return static_cast<unsigned int>(wave >> (wave_lane() & 32)) & mask;
+}
+ANYPLACE_DEVICE_FUNCTION void warp_meet(unsigned int /*mask*/) {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
+  __builtin_amdgcn_wave_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
+}
+
+}  // namespace anyplace::device_code
+
+#include "warps.h"
+
+#endif

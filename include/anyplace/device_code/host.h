@@ -54,9 +54,12 @@
 #define ANYPLACE_ATOMIC_ORDER __ATOMIC_ACQ_REL
 #include "atomics.h"
 #include "bits.h"
+// A capture doesn't compile outside of functions, where the address would be read before there is a block.
 #define ANYPLACE_DYNAMIC_SHARED(type, name)                                           \
   static_assert(alignof(type) <= 16, "dynamic shared memory is aligned to 16 bytes"); \
-  type* const name = static_cast<type*>(::anyplace::device_code::block_state.shared)
+  type* const name = [&] { return static_cast<type*>(::anyplace::device_code::block_state.shared); }()
+
+#include "host_warps.h"
 
 // -- Mathematics that the host's library lacks, and the fast variants. The latter are macros because some are names of
 // that library.

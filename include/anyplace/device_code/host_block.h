@@ -53,6 +53,29 @@ __attribute__((visibility("hidden"))) void finish_parted_block() noexcept;
 /// Orders the memory operations before it before those behind it.
 __attribute__((visibility("hidden"))) void fence() noexcept;
 
+inline constexpr uint32_t warp_size = 32;
+
+/// What a lane passes to the others of its warp, and gets of them.
+struct WarpExchange {
+  uint32_t mask;      ///< the lanes that meet
+  bool predicate;     ///< the lane's vote
+  const void* value;  ///< null, or what others may read
+  void* result;       ///< another place than `value`, which has the result if nothing is read
+  uint32_t bytes;     ///< of both
+  uint32_t source;    ///< the lane to read from; nothing is read if it doesn't take part
+  uint32_t votes;     ///< out: the lanes that met and whose predicate is true
+  bool failed;        ///< out: they can't meet
+};
+
+/// Returns when all lanes of the mask have called it that haven't ended. Throws if they can't because one waits
+/// elsewhere: on a device they would wait for ever.
+extern "C" __attribute__((visibility("hidden"))) void anyplace_meet_warp(WarpExchange* exchange);
+
+/// The number of a thread in its block, x fastest: warps are made of consecutive ones.
+inline uint32_t number_in_block(const uint3& thread, const dim3& size) noexcept {
+  return thread.x + size.x * (thread.y + size.y * thread.z);
+}
+
 /// Memory for what threads that run as loops keep across barriers, aligned to 64 bytes; a block asks once. Throws
 /// std::bad_alloc.
 extern "C" __attribute__((visibility("hidden"))) void* anyplace_loops_scratch(size_t bytes);
