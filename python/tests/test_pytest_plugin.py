@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plugin for pytest, in runs of their own."""
 
+import importlib.metadata
 import os
+import re
 import subprocess
 import sys
 
 import pytest
+
+# Where the package is installed pytest finds the plugin by itself, and takes it once.
+INSTALLED = list(importlib.metadata.entry_points(group="pytest11", name="anyplace"))
+PYTEST = [sys.executable, "-m", "pytest", *([] if INSTALLED else ["-p", "anyplace.pytest_plugin"])]
 
 
 @pytest.fixture
@@ -15,7 +21,7 @@ def run_tests(tmp_path, place):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("ANYPLACE_CPU_SIM")}
         environment["PYTHONPATH"] = os.pathsep.join(sys.path)
         return subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "anyplace.pytest_plugin", "-p", "no:cacheprovider", *options],
+            [*PYTEST, "-q", "-p", "no:cacheprovider", *options],
             cwd=tmp_path,
             capture_output=True,
             text=True,
@@ -147,7 +153,7 @@ def test_own_rules(anyplace_device, anyplace_faults):
 )
 def test_bad_options_are_usage_errors(tmp_path, options, text):
     program = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "anyplace.pytest_plugin", *options],
+        [*PYTEST, *options],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -156,6 +162,4 @@ def test_bad_options_are_usage_errors(tmp_path, options, text):
         check=False,
     )
     assert program.returncode == 4, program.stdout + program.stderr
-    import re
-
     assert re.search(text, program.stdout + program.stderr), program.stderr
