@@ -23,7 +23,8 @@ struct BackendObjects {
   std::unordered_map<anyplace_event, Event> events;
   std::unordered_map<anyplace_kernel, std::string> kernels;
   std::unordered_map<anyplace_graph, Graph> graphs;
-  std::unordered_map<anyplace_address, std::uint64_t> bytes;  ///< of what the backend allocated
+  std::unordered_map<anyplace_graph, GraphCalls> graph_calls;  ///< also those of before an update, which may still run
+  std::unordered_map<anyplace_address, std::uint64_t> bytes;   ///< of what the backend allocated
 
   /// Null if there is none.
   StreamPointer stream(anyplace_stream handle) const {

@@ -2,6 +2,7 @@
 #include "graphs.h"
 
 #include <cstddef>
+#include <cstring>
 #include <utility>
 
 #include "touches.h"
@@ -59,6 +60,28 @@ void add_node(Engine& engine, Device& device, const anyplace_graph_node& node, c
 }
 
 }  // namespace
+
+void GraphCall::run(void* self, anyplace_status status) {
+  const GraphCall& call = *static_cast<const GraphCall*>(self);
+  this_thread().is_in_graph = true;
+  call.function(call.user, status);
+  this_thread().is_in_graph = false;
+}
+
+GraphWithCalls::GraphWithCalls(const anyplace_graph_desc& given, GraphCalls& calls) : desc_(given) {
+  const std::size_t bytes = std::size_t{given.node_count} * given.node_stride;
+  const auto* const first = reinterpret_cast<const unsigned char*>(given.nodes);
+  nodes_.assign(first, first + bytes);
+  for (std::size_t at = 0; at < bytes; at += given.node_stride) {
+    anyplace_graph_node node;
+    std::memcpy(&node, &nodes_[at], sizeof(node));
+    if (node.kind != ANYPLACE_GRAPH_NODE_HOST_FUNCTION) continue;
+    node.user = calls.emplace_back(std::make_unique<GraphCall>(GraphCall{node.function, node.user})).get();
+    node.function = &GraphCall::run;
+    std::memcpy(&nodes_[at], &node, sizeof(node));
+  }
+  desc_.nodes = reinterpret_cast<const anyplace_graph_node*>(nodes_.data());
+}
 
 Graph make_graph(Engine& engine, Device& device, const anyplace_graph_desc& desc, const GraphSource& source,
                  const Sites::Frames& frames, std::vector<Report>& found) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -132,6 +133,7 @@ class ValidateLayer : public Layer {
     kept_launches()[&launch] = std::exchange(this_thread().declared, {});
   }
   static void host_access(std::uint32_t access, anyplace_address address, std::uint64_t bytes) {
+    if (this_thread().is_in_graph) return;
     Engine& engine = Engine::only();
     const Sites::Frames frames = engine.sites.capture();
     const std::lock_guard lock(engine.mutex);
@@ -431,10 +433,13 @@ class ValidateLayer : public Layer {
 
   anyplace_status graph_create(std::int32_t index, const anyplace_graph_desc* desc, anyplace_graph* out) {
     Graph graph = read_graph(device_of(index), *desc);
-    const anyplace_status status = pass_on<&Table::graph_create>(index, desc, out);
+    GraphCalls calls;
+    const GraphWithCalls guarded(*desc, calls);
+    const anyplace_status status = pass_on<&Table::graph_create>(index, &guarded.desc(), out);
     if (status != ANYPLACE_STATUS_OK) return status;
     const std::lock_guard lock(engine_.mutex);
     objects_.graphs[*out] = std::move(graph);
+    objects_.graph_calls[*out] = std::move(calls);
     return status;
   }
   anyplace_status graph_update(anyplace_graph handle, const anyplace_graph_desc* desc) {
@@ -445,10 +450,14 @@ class ValidateLayer : public Layer {
     }
     if (device == nullptr) return pass_on<&Table::graph_update>(handle, desc);
     Graph graph = read_graph(*device, *desc);
-    const anyplace_status status = pass_on<&Table::graph_update>(handle, desc);
+    GraphCalls calls;
+    const GraphWithCalls guarded(*desc, calls);
+    const anyplace_status status = pass_on<&Table::graph_update>(handle, &guarded.desc());
     if (status != ANYPLACE_STATUS_OK) return status;
     const std::lock_guard lock(engine_.mutex);
     objects_.graphs[handle] = std::move(graph);
+    GraphCalls& all = objects_.graph_calls[handle];
+    std::move(calls.begin(), calls.end(), std::back_inserter(all));
     return status;
   }
   anyplace_status graph_launch(anyplace_graph handle, anyplace_stream stream_handle) {
@@ -461,9 +470,14 @@ class ValidateLayer : public Layer {
     return pass_on<&Table::graph_launch>(handle, stream_handle);
   }
   anyplace_status graph_destroy(anyplace_graph handle) {
+    GraphCalls calls;  // are callable until the backend's call returns
     {
       const std::lock_guard lock(engine_.mutex);
       objects_.graphs.erase(handle);
+      if (const auto found = objects_.graph_calls.find(handle); found != objects_.graph_calls.end()) {
+        calls = std::move(found->second);
+        objects_.graph_calls.erase(found);
+      }
     }
     return pass_on<&Table::graph_destroy>(handle);
   }
