@@ -13,9 +13,8 @@
 //                                   submission wakes it
 //   ANYPLACE_CPU_SIM_FAULTS         report (the default): when a faulty kernel raises a signal, its name and block are
 //                                   reported (fault_report.h); off: signals are left alone
-//   ANYPLACE_CPU_SIM_PROCESSOR      x86-64, x86-64-v2, x86-64-v3 or x86-64-v4: images for more than that are refused,
-//   as
-//                                   a processor that has no more would make them (processor.h); default what it has
+//   ANYPLACE_CPU_SIM_PROCESSOR      x86-64, x86-64-v2, x86-64-v3 or x86-64-v4: an image for a higher level is refused
+//                                   (processor.h); default: what the processor has
 #pragma once
 
 #include <cstdint>
