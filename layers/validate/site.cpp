@@ -9,6 +9,7 @@
 #include <memory>
 #include <new>
 #include <string_view>
+#include <utility>
 
 #include "symbols.h"
 #include "thread.h"
@@ -25,7 +26,7 @@ bool Sites::is_own(std::uintptr_t address) const noexcept {
 }
 
 void Sites::learn_modules() {
-  auto* const found = new std::vector<Module>();
+  auto found = std::make_unique<std::vector<Module>>();
   const auto add = [](dl_phdr_info* info, std::size_t, void* to) {
     const std::string_view path(info->dlpi_name == nullptr ? "" : info->dlpi_name);
     const std::string_view file = path.substr(path.rfind('/') + 1);
@@ -40,8 +41,8 @@ void Sites::learn_modules() {
     }
     return 0;
   };
-  ::dl_iterate_phdr(add, found);
-  own_.store(found, std::memory_order_release);
+  ::dl_iterate_phdr(add, found.get());
+  own_.store(all_own_.emplace_back(std::move(found)).get(), std::memory_order_release);
 }
 
 void Sites::walk(CallChain& chain) const noexcept {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -66,7 +67,9 @@ class Sites {
   void walk(struct CallChain& chain) const noexcept;
   void symbolise(Site& site);
 
-  std::atomic<const std::vector<Module>*> own_{nullptr};  ///< never freed: a thread may be reading it
+  std::atomic<const std::vector<Module>*> own_{nullptr};  ///< the newest of `all_own_`
+  /// Those of before are kept, because a thread may be reading one.
+  std::vector<std::unique_ptr<const std::vector<Module>>> all_own_;
   std::vector<Site> sites_;
   std::unordered_multimap<std::uint64_t, SiteId> by_hash_;
 };
