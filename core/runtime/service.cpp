@@ -151,7 +151,7 @@ thread_local constinit int releasing_here = 0;  ///< the releases that this thre
 
 /// The service thread. It ends when nothing is left to do.
 struct Serve {
-  static constexpr const char* name = "anyplace-service";
+  static constexpr const char* name = "anyplace-serve";  // The system takes 15 characters.
   using Service = Worker<Posted, Serve>;
 
   /// Called under the lock, which it releases while the task runs.
@@ -336,7 +336,9 @@ bool stop_service(std::chrono::nanoseconds timeout) noexcept {
   const Deadline deadline(to_timeout_ns(timeout));
   const bool served = service.value.stop(deadline);
   const bool polled = poller.value.stop(deadline);
-  return served && polled;
+  // A last step of the polling thread may have handed over what the service thread, which had ended, didn't see.
+  const bool rest = Serve::run_until(service.value, deadline);
+  return served && polled && rest;
 }
 
 }  // namespace anyplace::detail

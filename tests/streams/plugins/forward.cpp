@@ -126,6 +126,11 @@ struct ForwardLayer : test::Layer {
     return unless_lost<&Table::stream_query>(stream, done);
   }
 
+  anyplace_status event_query(anyplace_event event, std::int32_t* done) {
+    if (void (*const first)() = control->before_event_query) first();
+    return unless_lost<&Table::event_query>(event, done);
+  }
+
   /// Every second process has memory that isn't known.
   anyplace_status list_processes(std::int32_t device, anyplace_process* out, std::uint32_t stride,
                                  std::uint32_t* count) {

@@ -31,6 +31,8 @@ struct Forward {
   std::atomic<int> fail_query{0};      ///< a status, for every stream_query, with a message
   std::atomic<bool> was_reset{false};  ///< set by device_reset
 
+  std::atomic<void (*)()> before_event_query{nullptr};
+
   std::atomic<std::uint32_t> processes{0};      ///< so many use each device, by numbers from 1 on; 0: what cpu_sim says
   std::atomic<std::uint32_t> new_processes{0};  ///< so many more after each call
 
