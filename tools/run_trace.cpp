@@ -5,6 +5,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <protozero/exception.hpp>
+
+// A damaged file may have a field of another wire type than the format's. protozero takes that for a mistake of the
+// program and asserts. Here it ends the part of the file that can be read, as any other damage does.
+#define protozero_assert(holds) ((holds) ? static_cast<void>(0) : throw protozero::unknown_pbf_wire_type_exception{})
 #include <protozero/pbf_reader.hpp>
 #include <stdexcept>
 #include <tuple>

@@ -98,6 +98,18 @@ TEST_CASE("A trace that is cut is read as far as it is whole, and another file i
   CHECK(run_command({"trace-summary", (folder.path() / "none").string()}).status == 2);
 }
 
+TEST_CASE("A trace with a field of another wire type is read as far as it is whole") {
+  const test::TempDir folder;
+  const std::string bytes = test::read_file(traced(folder, "run.pftrace", 10));
+  const std::string packet_with_a_text_as_timestamp = {0x0a, 0x03, 0x42, 0x01, 0x01};
+  const Run run =
+      run_command({"trace-summary", folder.write("odd", bytes + packet_with_a_text_as_timestamp), "--json"});
+  INFO(run.err);
+  REQUIRE(run.status == 0);
+  CHECK(run.json().at("cut") == true);
+  CHECK(run.json().at("submissions") == 20);
+}
+
 TEST_CASE("Bytes that are changed anywhere end no summary badly") {
   const test::TempDir folder;
   const std::string bytes = test::read_file(traced(folder, "run.pftrace", 2));
