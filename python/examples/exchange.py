@@ -17,32 +17,43 @@ import anyplace
 
 
 class Library(NamedTuple):
-    """How an array is made of numbers, taken by DLPack, asked for its address and made to a list."""
+    """How an array is made of numbers, taken by DLPack, asked for its address, and added to where it is."""
 
     name: str
     make: Callable[[ModuleType], Any]
     take: Callable[[ModuleType, anyplace.Array], Any]
     address: Callable[[Any], int]
-    writes: bool = True  # JAX's arrays are never to be changed
+    add_one: Callable[[Any], Any] | None
 
 
 LIBRARIES = [
-    Library("numpy", lambda np: np.arange(6, dtype="float32"), lambda np, x: np.from_dlpack(x), lambda x: x.ctypes.data),
     Library(
-        "torch", lambda torch: torch.arange(6).float(), lambda torch, x: torch.from_dlpack(x), lambda x: x.data_ptr()
+        "numpy",
+        lambda np: np.arange(6, dtype="float32"),
+        lambda np, x: np.from_dlpack(x),
+        lambda x: x.ctypes.data,
+        lambda x: x.__iadd__(1),
+    ),
+    Library(
+        "torch",
+        lambda torch: torch.arange(6).float(),
+        lambda torch, x: torch.from_dlpack(x),
+        lambda x: x.data_ptr(),
+        lambda x: x.add_(1),
     ),
     Library(
         "paddle",
         lambda paddle: paddle.arange(6, dtype="float32"),
         lambda paddle, x: paddle.utils.dlpack.from_dlpack(x),
         lambda x: x.data_ptr(),
+        lambda x: x.scale_(1.0, bias=1.0),
     ),
     Library(
         "jax",
         lambda jax: jax.numpy.arange(6, dtype="float32"),
         lambda jax, x: jax.dlpack.from_dlpack(x),
         lambda x: x.unsafe_buffer_pointer(),
-        writes=False,
+        None,  # JAX's arrays are never to be changed
     ),
 ]
 
@@ -62,14 +73,14 @@ def exchange(library: Library, module: ModuleType, compute: anyplace.Stream, cop
     taken = library.take(module, total)
     assert library.address(taken) == total.address, library.name
     assert [float(x) for x in taken] == [10, 11, 12, 13, 14, 15], library.name
-    if library.writes:
-        taken += 1  # the library writes into memory of the device
+    if library.add_one is not None:
+        library.add_one(taken)  # the library writes into memory of the device
         assert total.tolist() == [11, 12, 13, 14, 15, 16], library.name
         copies.wait_stream(compute)
         copies.copy(lent, total)  # and the device into the library's
         copies.synchronize()
         assert [float(x) for x in theirs] == [11, 12, 13, 14, 15, 16], library.name
-    print(f"{library.name} {module.__version__}: both ways at one address, {'written' if library.writes else 'read'}")
+    print(f"{library.name} {module.__version__}: both ways at one address, {'written' if library.add_one else 'read'}")
 
 
 def main(place: str) -> None:

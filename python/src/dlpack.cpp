@@ -187,6 +187,17 @@ Array from_capsule(const nb::object& capsule, const dlpack::ImportOptions& optio
   throw nb::value_error("x: the capsule has no tensor; a capsule is taken over once");
 }
 
+/// The result of __dlpack_device__: numbers, or enumerators. Paddle has None for the index of the host.
+DevicePair device_pair(const nb::object& x) {
+  const nb::object pair = x.attr("__dlpack_device__")();
+  std::pair<nb::object, nb::object> parts;
+  if (!nb::try_cast(pair, parts) || !PyIndex_Check(parts.first.ptr())) {
+    throw nb::type_error("x: __dlpack_device__() doesn't return a device type and an index");
+  }
+  const auto number = [](const nb::object& part) { return nb::cast<int>(nb::steal(PyNumber_Index(part.ptr()))); };
+  return {number(parts.first), PyIndex_Check(parts.second.ptr()) ? number(parts.second) : 0};
+}
+
 /// The device of a producer whose DLPack type names one; empty for memory of the host and of other backends.
 std::optional<Device> device_named_by(const DevicePair& pair) {
   const char* const backend = pair.first == kDLCUDA     ? "cuda"
@@ -208,7 +219,7 @@ Array taken(const nb::object& x, const std::optional<Device>& device, const Stre
   if (!nb::hasattr(x, "__dlpack__") || !nb::hasattr(x, "__dlpack_device__")) {
     throw nb::type_error("x: it has no __dlpack__ and __dlpack_device__");
   }
-  const auto pair = nb::cast<DevicePair>(x.attr("__dlpack_device__")());
+  const DevicePair pair = device_pair(x);
   const std::optional<Device> named = device_named_by(pair);
   // A kDLExtDev tensor doesn't say whose memory it is.
   if (pair.first == kDLExtDev) options.device = device;

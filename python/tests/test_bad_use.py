@@ -177,14 +177,17 @@ def test_ctrl_c_ends_every_kind_of_wait(run, place):
     if place.startswith("cpu_sim"):
         waits += ["array.__dlpack__()", "array.__array_interface__"]
     program = run(
-        "import anyplace, os, signal, threading\n"
+        "import anyplace, faulthandler, os, signal, threading\n"
+        "faulthandler.dump_traceback_later(60, exit=True)\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"stream = anyplace.Stream('{place}')\n"
         "array = anyplace.zeros(3, 'int32', stream=stream)\n"
+        "ones = anyplace.HostBuffer(stream.device, 12)\n"
+        "memoryview(ones)[:] = b'\\1\\0\\0\\0' * 3\n"
         "stream.synchronize()\n"
         "gate = threading.Event()\n"
         "stream.launch_host_func(gate.wait)\n"
-        "stream.copy(array, b'\\1\\0\\0\\0' * 3)\n"
+        "stream.copy(array, ones)\n"
         "event = stream.record_event()\n"
         f"for wait in {waits!r}:\n"
         "    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
