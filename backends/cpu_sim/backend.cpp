@@ -27,6 +27,7 @@
 #include "kernel.h"
 #include "module.h"
 #include "processor.h"
+#include "protection.h"
 #include "wait.h"
 
 namespace anyplace::cpu_sim {
@@ -55,6 +56,11 @@ class CpuSimBackend final : public DeviceBackend {
  public:
   explicit CpuSimBackend(Host host) : host_(host), engine_(*new Engine(Config::from_environment())) {
     limit_level(engine_.config().processor_level);
+    if (engine_.config().protect == Protect::off) return;
+    const bool keys = Protection::begin(engine_.config().protect).has_keys();
+    report_faults();
+    host_.log(ANYPLACE_LOG_INFO, keys ? "cpu_sim: device memory is protected by a protection key"
+                                      : "cpu_sim: device memory is protected by the access of its pages");
   }
 
   bool shutdown(std::uint64_t timeout_ns) override {
@@ -220,7 +226,7 @@ class CpuSimBackend final : public DeviceBackend {
   }
   anyplace_address memory_allocate_async(anyplace_stream stream, std::uint64_t bytes) override {
     // No work uses fresh memory yet, so it can be allocated ahead of the stream's order.
-    return stream_of(stream).device().memory().allocate(ANYPLACE_MEMORY_DEVICE, bytes);
+    return stream_of(stream).device().memory().allocate(ANYPLACE_MEMORY_DEVICE, bytes, "memory_allocate_async");
   }
   void memory_free_async(anyplace_stream stream, anyplace_address address) override {
     Stream& object = stream_of(stream);

@@ -49,6 +49,15 @@ std::uint64_t count_variable(const char* name, std::uint64_t least, std::uint64_
   return number;
 }
 
+Protect protect_variable() {
+  const std::string text = variable("ANYPLACE_CPU_SIM_PROTECT");
+  if (text.empty() || text == "0") return Protect::off;
+  if (text == "1") return Protect::automatic;
+  if (text == "keys") return Protect::keys;
+  if (text == "pages") return Protect::pages;
+  refuse("ANYPLACE_CPU_SIM_PROTECT", text, "0, 1, keys or pages");
+}
+
 }  // namespace
 
 bool parse_bytes(const std::string& text, std::uint64_t* bytes) noexcept {
@@ -77,6 +86,11 @@ Config Config::from_environment() {
     refuse("ANYPLACE_CPU_SIM_FAULTS", faults, "report or off");
   }
   config.report_faults = faults != "off";
+  config.protect = protect_variable();
+  if (config.protect != Protect::off && !config.report_faults) {
+    bad_argument("ANYPLACE_CPU_SIM_PROTECT needs the signal handlers that ANYPLACE_CPU_SIM_FAULTS=off leaves out" +
+                 std::string("\nunset one of the two"));
+  }
   const std::string processor = variable("ANYPLACE_CPU_SIM_PROCESSOR");
   config.processor_level = level_of(processor);
   if (!processor.empty() && config.processor_level == 0) {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "failure.h"
+#include "protection.h"
 #include "stream.h"
 
 namespace anyplace::cpu_sim {
@@ -19,7 +20,7 @@ std::byte* at(anyplace_address address) noexcept { return backend::from_handle<s
 }  // namespace
 
 void submit_copy(Stream& stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes) {
-  if (bytes <= short_bytes) {
+  if (bytes <= short_limit) {
     stream.submit_copy(destination, source, bytes);
   } else {
     stream.submit<Copy>(destination, source, bytes);
@@ -28,7 +29,7 @@ void submit_copy(Stream& stream, anyplace_address destination, anyplace_address 
 
 void submit_fill(Stream& stream, anyplace_address address, std::uint32_t value, std::uint32_t width,
                  std::uint64_t count) {
-  if (count <= short_bytes / width) {
+  if (count <= short_limit / width) {
     stream.submit_fill(address, value, width, count);
   } else {
     stream.submit<Fill>(address, value, width, count);
@@ -38,12 +39,14 @@ void submit_fill(Stream& stream, anyplace_address address, std::uint32_t value, 
 Spreadable::Extent Copy::extent() const noexcept { return {bytes_, grain_bytes}; }
 
 void Copy::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>&) noexcept {
+  const CommandAccess access("a copy");
   std::memcpy(at(destination_) + begin, at(source_) + begin, end - begin);
 }
 
 Spreadable::Extent Copy2d::extent() const noexcept { return {rows_, std::max<std::uint64_t>(1, grain_bytes / width_)}; }
 
 void Copy2d::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>&) noexcept {
+  const CommandAccess access("a 2D copy");
   for (std::uint64_t row = begin; row < end; ++row) {
     std::memcpy(at(destination_) + row * destination_pitch_, at(source_) + row * source_pitch_, width_);
   }
@@ -52,6 +55,7 @@ void Copy2d::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>
 Spreadable::Extent Fill::extent() const noexcept { return {count_, grain_bytes / width_}; }
 
 void Fill::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>&) noexcept {
+  const CommandAccess access("a fill");
   run_fill(address_ + begin * width_, value_, width_, end - begin);
 }
 

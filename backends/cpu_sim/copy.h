@@ -13,7 +13,7 @@
 
 namespace anyplace::cpu_sim {
 
-/// Copies contiguous bytes, more than short_bytes.
+/// Copies contiguous bytes, more than short_limit.
 class Copy final : public Spreadable {
  public:
   Copy(anyplace_address destination, anyplace_address source, std::uint64_t bytes) noexcept
@@ -51,7 +51,7 @@ class Copy2d final : public Spreadable {
   std::uint64_t rows_;
 };
 
-/// Fills elements of 1, 2 or 4 bytes, more than short_bytes in all, at an address that is aligned to them.
+/// Fills elements of 1, 2 or 4 bytes, more than short_limit in all, at an address that is aligned to them.
 class Fill final : public Spreadable {
  public:
   Fill(anyplace_address address, std::uint32_t value, std::uint32_t width, std::uint64_t count) noexcept

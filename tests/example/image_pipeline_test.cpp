@@ -65,6 +65,19 @@ TEST_CASE("A picture of any size is blurred exactly") {
   }
 }
 
+TEST_CASE("Where device memory is protected from the host, the picture is the same and nothing is reported") {
+  const Folder folder;
+  RunOptions options;
+  options.variables = {{"ANYPLACE_CPU_SIM_PROTECT", "1"}};
+  const Stored picture = noise(2 * tile + 1, tile + 1, Color::rgb);
+  const std::string in = folder.write("in.png", encode(picture)), out = folder.file("out.png");
+  const Run run = run_program({"--in", in, "--out", out, "--place", "cpu_sim:0"}, options);
+  INFO(run.out << run.err);
+  REQUIRE(run.status == 0);
+  CHECK(run.err.empty());
+  CHECK(decode(out) == blurred(expected_pixels(picture)));
+}
+
 TEST_CASE("Grey and RGB keep their channels with and without alpha") {
   const Folder folder;
   const std::vector<std::pair<Color, std::uint32_t>> kinds = {
