@@ -196,7 +196,8 @@ std::vector<std::size_t> read_choices(const std::string& path) {
     std::size_t choice = 0;
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), choice);
     if (error != std::errc() || end != line.data() + line.size()) {
-      bad_argument("line " + std::to_string(choices.size() + 1) + " of " + quoted(path) + " is " + quoted(line) +
+      bad_argument("line " + std::to_string(choices.size() + 1) + " of " + quoted(path) +
+                   ", the choices of ANYPLACE_CPU_SIM_STRATEGY, is " + quoted(line) +
                    "\neach line is one decimal number, the option at that choice");
     }
     choices.push_back(choice);
