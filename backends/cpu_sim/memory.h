@@ -19,6 +19,7 @@
 #include "address_space.h"
 #include "command.h"
 #include "file_run.h"
+#include "operation.h"
 
 namespace anyplace::cpu_sim {
 
@@ -87,6 +88,10 @@ class FreeMemory final : public Command {
   Progress execute(Stream&) noexcept override {
     memory_.finish_free(address_);
     return Progress::done;
+  }
+  void describe(Operation& out) const override {
+    out.what = "free memory";
+    out.touches_all = true;
   }
 
  private:
