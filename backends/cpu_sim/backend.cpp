@@ -16,6 +16,8 @@
 
 #include "config.h"
 #include "copy.h"
+#include "director.h"
+#include "door.h"
 #include "elf_image.h"
 #include "engine.h"
 #include "event.h"
@@ -205,10 +207,10 @@ class CpuSimBackend final : public DeviceBackend {
     return to_handle(&native_events_.add_handle(device, native));
   }
   std::uint64_t event_timestamp(anyplace_event event) override { return timestamp_ns(event_of(event)); }
-  /// A simulated device has no clock but the host's.
+  /// A simulated device has no clock but the host's; in the deterministic mode both are virtual.
   void device_clock(std::int32_t device, anyplace_clock& out) override {
     engine_.device(device);
-    out.device = out.host = static_cast<std::uint64_t>(now_ns());
+    out.device = out.host = static_cast<std::uint64_t>(device_now_ns());
   }
 
   // -- Memory.
@@ -463,5 +465,14 @@ void CpuSimBackend::device_properties(std::int32_t device, anyplace_device_prope
 }  // namespace
 }  // namespace anyplace::cpu_sim
 
-ANYPLACE_EXPORT_BACKEND(anyplace::cpu_sim::CpuSimBackend, "cpu_sim", ANYPLACE_VERSION,
-                        "Simulated devices on the threads of this machine")
+/// Does what ANYPLACE_EXPORT_BACKEND's entry does. Here, and nowhere else, the deterministic mode's calls part from those
+/// of threads mode.
+extern "C" ANYPLACE_PLUGIN_EXPORT anyplace_status anyplace_backend_entry(const anyplace_host* host,
+                                                                         anyplace_backend_table* table) {
+  const anyplace_status status = anyplace::backend::detail::export_backend<anyplace::cpu_sim::CpuSimBackend>(
+      host, table, "cpu_sim", ANYPLACE_VERSION, "Simulated devices on the threads of this machine");
+  if (status == ANYPLACE_STATUS_OK && anyplace::cpu_sim::Director::get() != nullptr) {
+    anyplace::cpu_sim::put_door(*table);
+  }
+  return status;
+}

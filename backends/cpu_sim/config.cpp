@@ -49,6 +49,18 @@ std::uint64_t count_variable(const char* name, std::uint64_t least, std::uint64_
   return number;
 }
 
+void read_deterministic(Config& config) {
+  const std::string mode = variable("ANYPLACE_CPU_SIM_MODE");
+  if (!mode.empty() && mode != "threads" && mode != "deterministic") {
+    refuse("ANYPLACE_CPU_SIM_MODE", mode, "threads or deterministic");
+  }
+  config.deterministic = mode == "deterministic";
+  config.seed = count_variable("ANYPLACE_CPU_SIM_SEED", 0, UINT64_MAX, 0);
+  config.prints_hash = count_variable("ANYPLACE_CPU_SIM_HASH", 0, 1, 0) == 1;
+  if (const std::string strategy = variable("ANYPLACE_CPU_SIM_STRATEGY"); !strategy.empty()) config.strategy = strategy;
+  config.report = variable("ANYPLACE_CPU_SIM_REPORT");
+}
+
 }  // namespace
 
 bool parse_bytes(const std::string& text, std::uint64_t* bytes) noexcept {
@@ -87,6 +99,7 @@ Config Config::from_environment() {
     refuse("ANYPLACE_CPU_SIM_MEMORY", memory,
            "a number of bytes from 1 to 9223372036854775807, or a number with KiB, MiB, GiB or TiB, as in 512MiB");
   }
+  read_deterministic(config);
   return config;
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "failure.h"
+#include "operation.h"
 #include "stream.h"
 
 namespace anyplace::cpu_sim {
@@ -41,6 +42,8 @@ void Copy::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>&)
   std::memcpy(at(destination_) + begin, at(source_) + begin, end - begin);
 }
 
+void Copy::describe(Operation& out) const { out.be_copy(destination_, source_, bytes_); }
+
 Spreadable::Extent Copy2d::extent() const noexcept { return {rows_, std::max<std::uint64_t>(1, grain_bytes / width_)}; }
 
 void Copy2d::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>&) noexcept {
@@ -49,11 +52,19 @@ void Copy2d::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>
   }
 }
 
+void Copy2d::describe(Operation& out) const {
+  out.be_copy(destination_, source_, width_ * rows_);
+  out.reads.front().end = source_ + (rows_ - 1) * source_pitch_ + width_;
+  out.writes.front().end = destination_ + (rows_ - 1) * destination_pitch_ + width_;
+}
+
 Spreadable::Extent Fill::extent() const noexcept { return {count_, grain_bytes / width_}; }
 
 void Fill::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>&) noexcept {
   run_fill(address_ + begin * width_, value_, width_, end - begin);
 }
+
+void Fill::describe(Operation& out) const { out.be_fill(address_, width_ * count_); }
 
 void check_copy_kind(std::uint32_t kind) {
   if (kind < ANYPLACE_COPY_HOST_TO_DEVICE || kind > ANYPLACE_COPY_HOST_TO_HOST) {

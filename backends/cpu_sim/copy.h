@@ -20,6 +20,7 @@ class Copy final : public Spreadable {
       : destination_(destination), source_(source), bytes_(bytes) {}
 
   Extent extent() const noexcept override;
+  void describe(Operation& out) const override;
   void run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>& stop) noexcept override;
 
  private:
@@ -40,6 +41,7 @@ class Copy2d final : public Spreadable {
         rows_(copy.rows) {}
 
   Extent extent() const noexcept override;
+  void describe(Operation& out) const override;
   void run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>& stop) noexcept override;
 
  private:
@@ -58,6 +60,7 @@ class Fill final : public Spreadable {
       : address_(address), count_(count), value_(value), width_(width) {}
 
   Extent extent() const noexcept override;
+  void describe(Operation& out) const override;
   void run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>& stop) noexcept override;
 
  private:

@@ -12,6 +12,7 @@
 
 #include "failure.h"
 #include "fault_report.h"
+#include "operation.h"
 
 namespace anyplace::cpu_sim {
 namespace {
@@ -263,6 +264,8 @@ Launch::Launch(Kernel& kernel, std::uint64_t cookie, const anyplace_launch& laun
 Spreadable::Extent Launch::extent() const noexcept {
   return {std::uint64_t{grid_[0]} * grid_[1] * grid_[2], 1};  // It is below 2^63 by the device's limits.
 }
+
+void Launch::describe(Operation& out) const { out.be_kernel(kernel_.name(), extent().units); }
 
 void Launch::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>& stop) noexcept {
   SharedMemory shared;

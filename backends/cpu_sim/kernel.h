@@ -77,6 +77,7 @@ class Kernel final : public RefCounted<Kernel> {
                   std::uint32_t count, std::uint64_t cookie, std::atomic<bool>& stop) noexcept;
 
   const backend::Host& host() const noexcept { return host_; }
+  const std::string& name() const noexcept { return name_; }
 
  private:
   friend class RefCounted<Kernel>;
@@ -126,6 +127,7 @@ class Launch final : public Spreadable {
   void set_cookie(std::uint64_t cookie) noexcept { cookie_ = cookie; }
 
   Extent extent() const noexcept override;
+  void describe(Operation& out) const override;
   void run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>& stop) noexcept override;
 
  private:

@@ -18,6 +18,7 @@
 
 #include "address_space.h"
 #include "command.h"
+#include "operation.h"
 #include "file_run.h"
 
 namespace anyplace::cpu_sim {
@@ -87,6 +88,10 @@ class FreeMemory final : public Command {
   Progress execute(Stream&) noexcept override {
     memory_.finish_free(address_);
     return Progress::done;
+  }
+  void describe(Operation& out) const override {
+    out.what = "free memory";
+    out.touches_all = true;
   }
 
  private:
