@@ -159,13 +159,14 @@ class Uniform final : public Strategy {
 
 class Choices final : public Strategy {
  public:
-  explicit Choices(std::vector<std::size_t> choices) noexcept : choices_(std::move(choices)) {}
+  /// An element without a value takes what the plain schedule takes.
+  explicit Choices(std::vector<std::optional<std::size_t>> choices) noexcept : choices_(std::move(choices)) {}
   std::size_t choose(std::span<const Option>, std::size_t plain) override {
-    return next_ < choices_.size() ? choices_[next_++] : plain;
+    return next_ < choices_.size() ? choices_[next_++].value_or(plain) : plain;
   }
 
  private:
-  const std::vector<std::size_t> choices_;
+  const std::vector<std::optional<std::size_t>> choices_;
   std::size_t next_ = 0;
 };
 
@@ -185,19 +186,23 @@ std::optional<std::uint64_t> parse_count(std::string_view text) noexcept {
   return number;
 }
 
-std::vector<std::size_t> read_choices(const std::string& path) {
+std::vector<std::optional<std::size_t>> read_choices(const std::string& path) {
   std::ifstream file(path);
   if (!file) {
     bad_argument("the choices of ANYPLACE_CPU_SIM_STRATEGY can't be read: " + quoted(path) + ": " +
                  std::strerror(errno));
   }
-  std::vector<std::size_t> choices;
+  std::vector<std::optional<std::size_t>> choices;
   for (std::string line; std::getline(file, line);) {
+    if (line == "-") {
+      choices.emplace_back();
+      continue;
+    }
     std::size_t choice = 0;
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), choice);
     if (error != std::errc() || end != line.data() + line.size()) {
       bad_argument("line " + std::to_string(choices.size() + 1) + " of " + quoted(path) + " is " + quoted(line) +
-                   "\neach line is one decimal number, the option at that choice");
+                   "\neach line is one decimal number, the option at that choice, or - for what eager takes");
     }
     choices.push_back(choice);
   }
