@@ -33,8 +33,6 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
 constexpr milliseconds longest_plain = std::chrono::minutes(2);
-constexpr milliseconds least_limit = std::chrono::minutes(1);
-constexpr int limit_factor = 20;  // how many times longer than the plain run another one may take
 constexpr std::uint64_t default_runs = 1000;
 constexpr std::uint64_t most_shrink_runs = 500;  // for one failure
 constexpr const char* plain_strategy = "eager";
@@ -201,7 +199,7 @@ class Exploring {
     good_ = base_ + "/plain";
     unsteady_ = differing_files(first.folder, second.folder);
     fs::rename(first.folder, good_);
-    if (options_.timeout == 0) limit_ = std::max(least_limit, std::max(first.took, second.took) * limit_factor);
+    if (options_.timeout == 0) limit_ = limit_of_runs(std::max(first.took, second.took));
     calls_ = first.report.calls;
     total_runs_ += runs.count();
   }

@@ -164,6 +164,10 @@ ProgramRun RunPool::wait() {
   }
 }
 
+std::chrono::milliseconds limit_of_runs(std::chrono::milliseconds plain) {
+  return std::max<std::chrono::milliseconds>(std::chrono::minutes(1), plain * 20);
+}
+
 std::string run_folder(const std::string& folder, std::uint64_t number) { return folder + "/" + std::to_string(number); }
 
 std::set<std::string> differing_files(const std::string& folder, const std::string& other) {

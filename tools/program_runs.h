@@ -62,6 +62,9 @@ class RunPool {
   std::list<Running> running_;
 };
 
+/// How long a run may take if the program takes so long by itself: 20 times that, and a minute at least.
+std::chrono::milliseconds limit_of_runs(std::chrono::milliseconds plain);
+
 /// The folder of a run: `files` is the program's current folder, `stdout` and `stderr` are what it wrote.
 std::string run_folder(const std::string& folder, std::uint64_t number);
 

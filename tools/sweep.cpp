@@ -27,8 +27,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds longest_reference = std::chrono::minutes(10);
-constexpr milliseconds least_limit = std::chrono::minutes(1);
-constexpr int limit_factor = 20;  // how many times longer than without a failure a run may take
 
 /// How a run ended. The last four are faults of the program, or of the library.
 enum class Outcome { clean_error, unharmed, not_reached, wrong_result, leak, hang, crash };
@@ -218,8 +216,7 @@ Answer SweepCommand::run() const {
   const std::string first = run_folder(references.folder, 1);
   const Reference reference{plain.front(), first, differing_files(first, run_folder(references.folder, 2))};
   const std::uint64_t calls = std::max(plain[0].uses, plain[1].uses);
-  const milliseconds limit =
-      timeout_ != 0 ? given : std::max(least_limit, std::max(plain[0].took, plain[1].took) * limit_factor);
+  const milliseconds limit = timeout_ != 0 ? given : limit_of_runs(std::max(plain[0].took, plain[1].took));
 
   std::vector<Judged> all;
   make_runs(

@@ -28,7 +28,7 @@ Bed::Bed()
 }
 
 std::uint32_t Bed::get(const anyplace::StreamView& stream, const anyplace::BufferView& buffer) const {
-  stream.copy(result, buffer);
+  stream.copy(anyplace::HostSpan(result.data(), 4), buffer.sub(0, 4));
   stream.synchronize();
   return in(result);
 }
