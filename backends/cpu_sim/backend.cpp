@@ -305,6 +305,11 @@ class CpuSimBackend final : public DeviceBackend {
   void memory_copy(anyplace_stream stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes,
                    std::uint32_t kind) override {
     check_copy_kind(kind);
+    if (kind == ANYPLACE_COPY_HOST_TO_DEVICE && Director::get() != nullptr) [[unlikely]] {
+      if (stages(stream_of(stream), source)) {
+        return submit_staged_copy(stream_of(stream), destination, source, bytes);
+      }
+    }
     submit_copy(stream_of(stream), destination, source, bytes);
   }
   void memory_copy_2d(anyplace_stream stream, const anyplace_copy_2d& copy) override {
@@ -390,6 +395,14 @@ class CpuSimBackend final : public DeviceBackend {
   /// Installs the signal handlers at the first kernel, so that the signals of a process without kernels are left alone.
   void expect_kernels() noexcept {
     if (engine_.config().report_faults) report_faults();
+  }
+  /// Returns whether a copy from that memory of the host reads it now, in the deterministic mode. An idle stream's copy may
+  /// be executed at once anyway.
+  static bool stages(Stream& stream, anyplace_address source) {
+    Device& device = stream.device();
+    const bool is_pageable = device.addresses().reach(device.index(), source).owner == no_device &&
+                             !device.registrations().contain(source);
+    return is_pageable && !stream.done() && Director::get()->chooses_to_stage();
   }
   static Stream& stream_of(anyplace_stream stream) noexcept {
     return StreamHandle::is(stream) ? *StreamHandle::of(stream)->stream : *from_handle<Stream>(stream);

@@ -27,6 +27,23 @@ void submit_copy(Stream& stream, anyplace_address destination, anyplace_address 
   }
 }
 
+void submit_staged_copy(Stream& stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes) {
+  auto read = std::make_unique<std::byte[]>(bytes);
+  std::memcpy(read.get(), at(source), bytes);
+  stream.submit<StagedCopy>(destination, std::move(read), bytes);
+}
+
+Progress StagedCopy::execute(Stream&) noexcept {
+  std::memcpy(at(destination_), bytes_.get(), count_);
+  return Progress::done;
+}
+
+void StagedCopy::describe(Operation& out) const {
+  out.be_copy(destination_, 0, count_);
+  out.what += " that were read before";
+  out.reads.clear();
+}
+
 void submit_fill(Stream& stream, anyplace_address address, std::uint32_t value, std::uint32_t width,
                  std::uint64_t count) {
   if (count <= short_bytes / width) {

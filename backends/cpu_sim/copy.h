@@ -6,7 +6,10 @@
 
 #include <anyplace/backend/abi.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 #include "short_copy.h"
 #include "spread.h"
@@ -27,6 +30,21 @@ class Copy final : public Spreadable {
   anyplace_address destination_;
   anyplace_address source_;
   std::uint64_t bytes_;
+};
+
+/// Copies bytes that it has read when it was submitted (Director::chooses_to_stage).
+class StagedCopy final : public Command {
+ public:
+  StagedCopy(anyplace_address destination, std::unique_ptr<std::byte[]> bytes, std::uint64_t count) noexcept
+      : destination_(destination), bytes_(std::move(bytes)), count_(count) {}
+
+  Progress execute(Stream& stream) noexcept override;
+  void describe(Operation& out) const override;
+
+ private:
+  anyplace_address destination_;
+  std::unique_ptr<std::byte[]> bytes_;
+  std::uint64_t count_;
 };
 
 /// Copies rows with a pitch.
@@ -74,6 +92,9 @@ class Fill final : public Spreadable {
 void submit_copy(Stream& stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes);
 void submit_fill(Stream& stream, anyplace_address address, std::uint32_t value, std::uint32_t width,
                  std::uint64_t count);
+
+/// Submits a StagedCopy. Throws std::bad_alloc; then nothing was submitted.
+void submit_staged_copy(Stream& stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes);
 
 // Each throws Failure(INVALID_ARGUMENT) if the command can't do what was asked.
 void check_copy_kind(std::uint32_t kind);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -120,7 +121,7 @@ void Director::end_call(Outcome outcome) {
   Caller& caller = self();
   caller.in_vain = outcome == Outcome::not_ready ? caller.in_vain + 1 : 0;
   if (outcome != Outcome::nothing && !stopped_) take_turn(lock, caller, Caller::State::returns);
-  give_turn(caller);
+  give_turn(&caller);
 }
 
 bool Director::has_turn() noexcept {
@@ -148,7 +149,7 @@ bool Director::leave_turn(const char* why) {
   const std::lock_guard lock(mutex_);
   if (holder_ == nullptr || holder_ != this_caller.caller) return false;
   report_uncontrolled(why);
-  give_turn(*holder_);
+  give_turn(holder_);
   return true;
 }
 
@@ -171,9 +172,15 @@ void Director::take_turn(Lock& lock, Caller& self, Caller::State state) {
   last_holder_ = &self;
 }
 
-/// Gives the turn to nobody. One of the threads that wait for it directs next.
-void Director::give_turn(Caller& self) noexcept {
-  if (holder_ == &self) holder_ = nullptr;
+/// Returns whether a thread waits for its turn.
+bool Director::is_somebody_here() const noexcept {
+  return std::any_of(callers_.begin(), callers_.end(),
+                     [](const Caller* caller) { return caller->state != Caller::State::outside; });
+}
+
+/// Gives the turn to nobody, if `self` has it or nobody. One of the threads that wait for it directs next.
+void Director::give_turn(Caller* self) noexcept {
+  if (holder_ == self) holder_ = nullptr;
   for (Caller* const caller : callers_) {
     if (caller->state == Caller::State::outside) continue;
     caller->turn.notify_one();
@@ -222,7 +229,7 @@ std::vector<Director::Candidate> Director::candidates() {
   for (Caller* const caller : fresh) caller->number = numbers_++;
 
   std::vector<Candidate> found;
-  bool all_enter = true;
+  bool all_enter = is_somebody_here();
   for (Caller* const caller : callers_) {
     all_enter = all_enter && caller->state <= Caller::State::enters;
     if (!may_go_on(*caller)) continue;
@@ -294,11 +301,31 @@ std::size_t Director::choose(const std::vector<Candidate>& candidates) {
     plain = index_where([&](const Candidate& each) { return each.caller != nullptr && each.caller == last_holder_; });
   }
   if (plain == candidates.size()) plain = 0;
-  const std::size_t taken = strategy_->choose(options, plain);
-  if (taken >= candidates.size()) end_diverged(candidates, taken);
+  std::vector<std::string> what;
+  for (const Candidate& candidate : candidates) what.push_back(what_of(candidate));
+  const std::size_t taken = ask(options, plain, what);
   report_choice(candidates, taken, plain);
   ++choices_;
   return taken;
+}
+
+std::size_t Director::ask(const std::vector<Option>& options, std::size_t plain, const std::vector<std::string>& what) {
+  const std::size_t taken = strategy_->choose(options, plain);
+  if (taken >= options.size()) end_diverged(what, taken);
+  return taken;
+}
+
+bool Director::chooses_to_stage() {
+  const std::lock_guard lock(mutex_);
+  if (holder_ == nullptr || holder_ != this_caller.caller) return false;
+  static const std::vector<std::string> what = {"read when the copy runs", "read at once"};
+  // These are actors of their own: no thread and no stream has such a number.
+  const Option late{UINT64_MAX - 1, true, false, 0, 1, 0};
+  const Option at_once{UINT64_MAX, false, false, 0, 1, 0};
+  const std::size_t taken = ask({late, at_once}, 0, what);
+  report_stage(taken, what);
+  ++choices_;
+  return taken == 1;
 }
 
 // ---- Executing -----------------------------------------------------------------------------------------------------
@@ -307,12 +334,40 @@ void Director::start() {
   if (started_.load(std::memory_order_acquire)) return;
   const std::lock_guard lock(mutex_);
   if (executors_.empty()) static_cast<void>(idle_executor());
+  if (!supervisor_.joinable()) supervisor_ = start_thread("cpu_sim director", [this] { supervise(); });
   started_.store(true, std::memory_order_release);
 }
 
 void Director::ready(Task& task) noexcept {
   const std::lock_guard lock(mutex_);
+  if (ready_.empty()) supervise_.notify_one();
   ready_.push_back(&task);
+}
+
+/// Chooses while operations are ready and all threads wait for something outside of the calls. Else a program that
+/// waits by its own means for what a host function or a kernel does would wait for ever.
+void Director::supervise() noexcept {
+  constexpr std::chrono::milliseconds pause(1);
+  // A thread that computes between two calls isn't one that waits, unless it spins for very long.
+  constexpr std::int64_t long_patience_ns = 5'000'000'000;
+  Lock lock(mutex_);
+  supervisor_id_ = this_thread();
+  while (!stopped_) {
+    if (ready_.empty()) {
+      supervise_.wait(lock);
+      continue;
+    }
+    supervise_.wait_for(lock, pause);
+    if (holder_ != nullptr || directing_ || ready_.empty() || is_somebody_here()) continue;
+    if (!threads_.is_known() || !look_at_threads(long_patience_ns)) continue;
+    directing_ = true;
+    if (!execute_silent(lock)) {
+      const std::vector<Candidate> found = candidates();
+      execute(lock, found[found.size() == 1 ? 0 : choose(found)]);
+    }
+    directing_ = false;
+    give_turn(nullptr);
+  }
 }
 
 /// Returns an executor without a task. Throws Failure if there is none and none can be started.
@@ -397,7 +452,8 @@ bool Director::stop(const Deadline& deadline) {
     executor->wake.notify_one();
     threads.push_back(std::move(executor->thread));
   }
-  for (Caller* const caller : callers_) caller->turn.notify_one();
+  if (supervisor_.joinable()) threads.push_back(std::move(supervisor_));
+  supervise_.notify_one();
   lock.unlock();
   for (std::thread& thread : threads) over ? thread.join() : thread.detach();
   return over;

@@ -7,7 +7,8 @@
 // One thing happens at a time. A host thread's call takes the turn, and gives it back when the call returns. Between
 // two calls nothing of a stream happens. When a call returns that may have changed what is ready, and while a call
 // waits, there is a choice: which thread goes on, or which stream executes its next operation. Operations are executed
-// on threads of the director's own, because an operation may need a lock that the calling thread holds.
+// on threads of the director's own, because an operation may need a lock that the calling thread holds. One more
+// thread, the supervisor, chooses while no thread is in a call: a program may wait for what its work does without us.
 //
 // Before each choice the process is let come to rest: every operation is over or blocked, and every other thread waits
 // at a call or for something else. Who wakes whom is then the program's doing and not the system's. The kernel tells
@@ -88,6 +89,9 @@ class Director {
   bool has_turn() noexcept;
   /// Waits for the records inside a call, as wait_for() in help.h.
   bool wait_for(std::span<const Record> records, std::uint64_t timeout_ns);
+  /// Chooses, inside a call that submits a copy from pageable memory, whether the copy reads it at once, as a device's
+  /// driver may, or when it is executed.
+  bool chooses_to_stage();
   /// Gives the turn back for the time of a wait for something else, which the director knows nothing of. Returns
   /// whether the calling thread had it; if so, it takes it again afterwards.
   bool leave_turn(const char* why);
@@ -144,21 +148,24 @@ class Director {
   Caller& self();
   void forget(Caller& caller) noexcept;
   void take_turn(Lock& lock, Caller& self, Caller::State state);
-  void give_turn(Caller& self) noexcept;
+  void give_turn(Caller* self) noexcept;
   void direct(Lock& lock);
   bool may_go_on(const Caller& caller) const noexcept;
   std::vector<Candidate> candidates();
   void mark_needed(std::vector<Candidate>& candidates);
   std::size_t choose(const std::vector<Candidate>& candidates);
+  std::size_t ask(const std::vector<Option>& options, std::size_t plain, const std::vector<std::string>& what);
   void execute(Lock& lock, const Candidate& candidate);
   bool execute_silent(Lock& lock);
+  void supervise() noexcept;
+  bool is_somebody_here() const noexcept;
   Executor& idle_executor();
   void run_executor(Executor& executor) noexcept;
 
   // -- Rest (director_rest.cpp). All are called under mutex_.
   void settle(Lock& lock);
   bool own_work_is_over() const noexcept;
-  bool look_at_threads();
+  bool look_at_threads(std::int64_t patience_ns);
   bool waits_here(pid_t thread) const noexcept;
   bool is_own(pid_t thread) const noexcept;
   bool has_own_work(pid_t thread) const noexcept;
@@ -167,11 +174,13 @@ class Director {
   std::string what_waits();
 
   // -- Reporting (director_report.cpp). All are called under mutex_.
+  std::string choice_text(const char* kind, std::size_t options, std::size_t taken, std::size_t plain) const;
   void report_choice(const std::vector<Candidate>& candidates, std::size_t taken, std::size_t plain);
+  void report_stage(std::size_t taken, const std::vector<std::string>& what);
   void report_ran(const Operation& operation, std::int64_t begin_ns, bool is_blocked);
   void report_uncontrolled(const std::string& what);
   void report_end();
-  [[noreturn]] void end_diverged(const std::vector<Candidate>& candidates, std::size_t taken);
+  [[noreturn]] void end_diverged(const std::vector<std::string>& what, std::size_t taken);
   std::string ranges_text(const Operation& operation, const std::vector<Operation::Range>& ranges) const;
   std::uint64_t allocations_of(const Operation& operation) const;
   static std::string what_of(const Candidate& candidate);
@@ -195,6 +204,9 @@ class Director {
   std::vector<Task*> ready_;       // They are in the order in which they became ready.
   std::vector<Task*> streams_;
   std::vector<std::unique_ptr<Executor>> executors_;
+  std::thread supervisor_;
+  pid_t supervisor_id_ = 0;
+  std::condition_variable supervise_;  // It is notified when ready_ isn't empty any more, and at the end.
   std::map<const void*, HostThreadNote> host_threads_;
   std::condition_variable rest_;  // It is notified when an operation or a host function is over.
   std::map<anyplace_address, Memory> memory_;

@@ -73,11 +73,21 @@ std::uint64_t Director::allocations_of(const Operation& operation) const {
   return bits;
 }
 
+/// Returns the beginning of a choice's line.
+std::string Director::choice_text(const char* kind, std::size_t options, std::size_t taken, std::size_t plain) const {
+  std::string text = "{\"choice\":" + number(choices_) + ",\"kind\":\"" + kind + "\"";
+  if (last_holder_ != nullptr) text += ",\"thread\":" + number(last_holder_->number);
+  return text + ",\"options\":" + number(options) + ",\"taken\":" + number(taken) + ",\"default\":" + number(plain);
+}
+
+void Director::report_stage(std::size_t taken, const std::vector<std::string>& what) {
+  report_.line(choice_text("stage", what.size(), taken, 0) +
+               array("what", what, [](const std::string& each) { return json_text(each); }) + "}");
+}
+
 void Director::report_choice(const std::vector<Candidate>& candidates, std::size_t taken, std::size_t plain) {
   if (!report_.is_written()) return;
-  std::string text = "{\"choice\":" + number(choices_) + ",\"kind\":\"step\"";
-  if (last_holder_ != nullptr) text += ",\"thread\":" + number(last_holder_->number);
-  text += ",\"options\":" + number(candidates.size()) + ",\"taken\":" + number(taken) + ",\"default\":" + number(plain);
+  std::string text = choice_text("step", candidates.size(), taken, plain);
   const auto of_operation = [](auto write) {
     return [write](const Candidate& each) -> std::string {
       return each.caller != nullptr ? "null" : write(each.operation);
@@ -121,10 +131,10 @@ void Director::report_end() {
   if (prints_hash_) std::fprintf(stderr, "anyplace: cpu_sim: schedule %s\n", hash.c_str());
 }
 
-void Director::end_diverged(const std::vector<Candidate>& candidates, std::size_t taken) {
+void Director::end_diverged(const std::vector<std::string>& what, std::size_t taken) {
   std::string text = "choice " + number(choices_) + ": the file says " + number(taken) + ", and there are " +
-                     number(candidates.size()) + " options: ";
-  for (const Candidate& candidate : candidates) text += what_of(candidate) + "; ";
+                     number(what.size()) + " options: ";
+  for (const std::string& option : what) text += option + "; ";
   text.resize(text.size() - 2);
   report_.line("{\"diverged\":" + json_text(text) + "}");
   std::fprintf(stderr, "anyplace: cpu_sim: the program and the file of choices diverge at %s\n", text.c_str());

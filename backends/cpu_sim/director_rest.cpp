@@ -40,7 +40,8 @@ bool Director::waits_here(pid_t thread) const noexcept {
 }
 
 bool Director::is_own(pid_t thread) const noexcept {
-  return std::any_of(executors_.begin(), executors_.end(), [thread](const auto& each) { return each->id == thread; }) ||
+  return thread == supervisor_id_ ||
+         std::any_of(executors_.begin(), executors_.end(), [thread](const auto& each) { return each->id == thread; }) ||
          std::any_of(host_threads_.begin(), host_threads_.end(),
                      [thread](const auto& each) { return each.second.id == thread; });
 }
@@ -60,7 +61,7 @@ void Director::settle(Lock& lock) {
   for (auto& [id, thread] : threads_.list(false)) thread.since_ns = 0;
   for (unsigned round = 0;; ++round) {
     if (!own_work_is_over()) rest_.wait_for(lock, soon, [this] { return own_work_is_over(); });
-    if (threads_.is_known() ? look_at_threads() : own_work_is_over()) return;
+    if (threads_.is_known() ? look_at_threads(patience_ns) : own_work_is_over()) return;
     if (!threads_.is_known() && cpu_sim::now_ns() - began_ns > blind_ns) {
       return report_uncontrolled("the system doesn't tell what threads do (/proc/self/task), and an operation takes long");
     }
@@ -76,7 +77,7 @@ void Director::settle(Lock& lock) {
 
 /// Looks twice at each thread that could be running. Returns whether all wait: whether none ran and none could run from
 /// the first look at the last thread on to the second look at the first one. So no thread can have woken another one.
-bool Director::look_at_threads() {
+bool Director::look_at_threads(std::int64_t patience_ns) {
   std::vector<OpenThread*> watched;
   const auto self = static_cast<pid_t>(syscall(SYS_gettid));
   bool any_ended = false;
@@ -89,6 +90,7 @@ bool Director::look_at_threads() {
     any_ended = thread.look() == OpenThread::Doing::ended || any_ended;
     if (thread.doing != OpenThread::Doing::runs) {
       thread.spins = false;
+      thread.since_ns = 0;
       watched.push_back(&thread);
       continue;
     }
