@@ -185,7 +185,7 @@ class Exploring {
   void run_plain(Exploration& exploration) {
     progress_.stage("running the plain schedule");
     ScheduleRuns runs(program(1, options_.timeout != 0 ? limit_ : longest_plain));
-    const ScheduleRun first = runs.run({plain_strategy, 0, {}});
+    const ScheduleRun first = runs.run({plain_strategy, 0, {}, {}});
     require_used(first);
     if (first.failure) {
       exploration.search.failures.push_back({first, 0, 1});
@@ -194,7 +194,7 @@ class Exploring {
       total_runs_ += runs.count();
       return;
     }
-    const ScheduleRun second = runs.run({plain_strategy, 0, {}});
+    const ScheduleRun second = runs.run({plain_strategy, 0, {}, {}});
     exploration.difference = difference_of(first, second);
     good_ = base_ + "/plain";
     unsteady_ = differing_files(first.folder, second.folder);
@@ -214,7 +214,7 @@ class Exploring {
   /// Runs a random schedule twice: whether it is the same, and how much there is to choose.
   void run_random(Exploration& exploration) {
     ScheduleRuns runs(program(1, limit_));
-    const ScheduleRun first = runs.run({"random", options_.seed, {}}), second = runs.run({"random", options_.seed, {}});
+    const ScheduleRun first = runs.run({"random", options_.seed, {}, {}}), second = runs.run({"random", options_.seed, {}, {}});
     if (exploration.difference.empty()) exploration.difference = difference_of(first, second);
     choices_ = first.report.choice_count;
     std::set<std::int64_t> streams, threads;
@@ -282,7 +282,7 @@ class Exploring {
     total_runs_ += runs.count();
     fs::rename(failure.shrunk.folder, failure.folder);
     const std::string choices = failure.folder + "/choices";
-    std::ofstream(choices) << choices_text(failure.shrunk.choices);
+    std::ofstream(choices) << choices_text(failure.shrunk.schedule);
     RunVariables inherited = inherited_variables();
     const auto line = [&](const Schedule& schedule) {
       RunVariables variables = inherited;
@@ -291,7 +291,7 @@ class Exploring {
     };
     const bool has_seed = !options_.exhaustive && found.run != 0;
     if (has_seed) failure.by_seed = line(found.first.schedule);
-    failure.replay = failure.shrunk.is_replayed || !has_seed ? line({"", 0, {}}) : failure.by_seed;
+    failure.replay = failure.shrunk.is_replayed || !has_seed ? line({}) : failure.by_seed;
     if (!options_.out.empty()) {
       write_schedule_pages(failure.folder, failure.folder + "/report", good_.empty() ? "" : good_ + "/report");
     }
@@ -301,7 +301,7 @@ class Exploring {
   /// A run without an end isn't shrunk: each try takes as long as a run may.
   static ShrunkFailure unshrunk(const ScheduleRun& run) {
     ShrunkFailure shrunk;
-    shrunk.choices = taken_choices(read_schedule_report(run.report_path(), ReportPart::all));
+    shrunk.schedule.choices = taken_choices(read_schedule_report(run.report_path(), ReportPart::all));
     shrunk.folder = run.folder;
     return shrunk;
   }

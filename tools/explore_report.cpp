@@ -39,7 +39,7 @@ Bound bound_of(const Exploration& exploration) {
   if (runs == 0) return bound;
   bound.class_probability = 1 - std::pow(0.05, 1 / runs);
   const std::uint64_t depth = depth_of(exploration.strategy);
-  if (depth != 0) {
+  if (depth != 0 && exploration.search.longest != 0) {
     const auto steps = static_cast<double>(std::max<std::uint64_t>(exploration.search.longest, 1));
     const auto actors = static_cast<double>(std::max<std::uint64_t>(exploration.actors, 1));
     bound.depth_probability = 1 / (actors * std::pow(steps, static_cast<double>(depth - 1)));
@@ -51,9 +51,10 @@ Bound bound_of(const Exploration& exploration) {
 std::string bound_text(const Exploration& exploration) {
   if (exploration.strategy == "exhaustive" || !is_sampling(exploration.strategy)) return "";
   const Bound bound = bound_of(exploration);
+  if (exploration.search.runs == 0) return "";
   std::string text = fmt::format("what has a probability of {:.2g} % or more in a run was met, with 95 % certainty",
                                  std::min(100 * bound.class_probability, 100.0));
-  if (const std::uint64_t depth = depth_of(exploration.strategy); depth != 0) {
+  if (const std::uint64_t depth = depth_of(exploration.strategy); depth != 0 && bound.depth_probability != 0) {
     text += fmt::format(
         "; a bug of depth {} is met by a run with {:.2g} % at least ({} threads and streams, {} choices), and was missed "
         "with {:.2g} % at most",
@@ -64,6 +65,7 @@ std::string bound_text(const Exploration& exploration) {
 
 std::string searched_text(const Exploration& exploration) {
   const SearchResult& search = exploration.search;
+  if (search.runs == 0) return "the plain schedule fails, and no other was tried";
   if (exploration.strategy != "exhaustive") {
     return fmt::format("{} of {}, {} from {} on, {} in {:.1f} s", counted(search.runs, "run"), exploration.strategy,
                        "seeds", exploration.first_seed, counted(search.schedules.size(), "distinct schedule"),
@@ -108,7 +110,7 @@ Json failure_json(const ExploredFailure& failure) {
   const ShrunkFailure& shrunk = failure.shrunk;
   Json deviations = Json::array();
   for (const Deviation& deviation : shrunk.deviations) {
-    deviations.push_back({{"choice", deviation.choice}, {"what", deviation.what}, {"instead_of", deviation.instead}});
+    deviations.push_back({{"choice", deviation.choice}, {"line", deviation.line}, {"what", deviation.what}, {"instead_of", deviation.instead}});
   }
   const bool has_seed = !failure.by_seed.empty();
   return {{"kind", failure.found.first.failure.kind},
@@ -171,6 +173,7 @@ Json exploration_json(const Exploration& exploration) {
           {"total_runs", exploration.total_runs},
           {"schedules", search.schedules.size()},
           {"choices", search.longest},
+          {"actors", exploration.actors},
           {"seconds", exploration.seconds},
           {"exhaustive", std::move(exhaustive)},
           {"bound", std::move(bound)},

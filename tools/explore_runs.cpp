@@ -101,16 +101,15 @@ std::string without_numbers(const std::string& text) {
   return plain;
 }
 
-std::string choices_text(const std::vector<std::int64_t>& choices) {
+std::string choices_text(const Schedule& schedule) {
   std::string text;
-  for (const std::int64_t choice : choices) {
-    text += (choice == Schedule::plain_choice ? std::string("-") : std::to_string(choice)) + "\n";
-  }
+  for (const std::uint32_t choice : schedule.choices) text += std::to_string(choice) + "\n";
+  for (const std::string& deviation : schedule.deviations) text += deviation + "\n";
   return text;
 }
 
-std::vector<std::int64_t> taken_choices(const ScheduleReport& report) {
-  std::vector<std::int64_t> taken;
+std::vector<std::uint32_t> taken_choices(const ScheduleReport& report) {
+  std::vector<std::uint32_t> taken;
   std::size_t used = 0;
   for (const ScheduleChoice& choice : report.choices) {
     taken.push_back(choice.taken);
@@ -142,7 +141,7 @@ void ScheduleRuns::start(Schedule schedule) {
   if (schedule.strategy.empty()) {
     fs::create_directories(folder_);
     std::ofstream file(choices);
-    file << choices_text(schedule.choices);
+    file << choices_text(schedule);
     if (!file.flush()) throw std::runtime_error("can't write " + choices);
   }
   RunVariables variables = schedule_variables(schedule, choices);

@@ -18,9 +18,9 @@ namespace anyplace::tool {
 struct Schedule {
   std::string strategy;
   std::uint64_t seed = 0;
-  std::vector<std::int64_t> choices;  ///< without a strategy: the option at each choice, `plain_choice` or a number
-
-  static constexpr std::int64_t plain_choice = -1;  ///< what the plain schedule takes
+  // -- Without a strategy.
+  std::vector<std::uint32_t> choices;   ///< the options at the first choices
+  std::vector<std::string> deviations;  ///< from the plain schedule behind these, as a file of choices has them
 };
 
 /// Why a run is a failure.
@@ -88,10 +88,10 @@ class ScheduleRuns {
 RunVariables schedule_variables(const Schedule& schedule, const std::string& choices_file);
 
 /// The text of a file of choices.
-std::string choices_text(const std::vector<std::int64_t>& choices);
+std::string choices_text(const Schedule& schedule);
 
 /// The options that were taken, up to the last one that the plain schedule wouldn't have taken.
-std::vector<std::int64_t> taken_choices(const ScheduleReport& report);
+std::vector<std::uint32_t> taken_choices(const ScheduleReport& report);
 
 /// The text with a `#` for each number and address: what failures of one kind have in common.
 std::string without_numbers(const std::string& text);

@@ -39,7 +39,7 @@ void take(SearchResult& result, ScheduleRun run, std::uint64_t number) {
 
 /// A part of the tree of all schedules: those that begin with these choices.
 struct Branch {
-  std::vector<std::int64_t> choices;
+  std::vector<std::uint32_t> choices;
   std::vector<ScheduleOption> sleep;  ///< operations that needn't be tried first: another branch has them
   std::uint64_t seen = 0;             ///< hash of the options that there were at these choices
 };
@@ -107,7 +107,7 @@ class Walk {
       if (i == choice.taken || sleeps(sleep_, option)) continue;
       Branch branch{choices_, reduces_ ? independent_of(earlier, option) : std::vector<ScheduleOption>(),
                     with_options(seen_, choice)};
-      branch.choices.push_back(static_cast<std::int64_t>(i));
+      branch.choices.push_back(static_cast<std::uint32_t>(i));
       branches_.push_back(std::move(branch));
       if (reduces_) earlier.push_back(option);
     }
@@ -119,7 +119,7 @@ class Walk {
   std::size_t prefix_;
   bool reduces_;
   std::vector<Branch>& branches_;
-  std::vector<std::int64_t> choices_;
+  std::vector<std::uint32_t> choices_;
   std::uint64_t seen_ = 0;
 };
 
@@ -131,7 +131,7 @@ SearchResult sample_schedules(ScheduleRuns& runs, const std::string& strategy, s
   std::uint64_t started = 0;
   for (;;) {
     while (runs.has_room() && !is_over(result, limits, started)) {
-      runs.start({strategy, first_seed + started, {}});
+      runs.start({strategy, first_seed + started, {}, {}});
       ++started;
     }
     if (runs.is_empty()) return result;
@@ -151,7 +151,7 @@ SearchResult enumerate_schedules(ScheduleRuns& runs, bool reduces, const SearchL
     while (runs.has_room() && !branches.empty() && !is_over(result, limits, started)) {
       begun.push_back(std::move(branches.back()));
       branches.pop_back();
-      runs.start({"", 0, begun.back().choices});
+      runs.start({"", 0, begun.back().choices, {}});
       ++started;
     }
     if (runs.is_empty()) break;

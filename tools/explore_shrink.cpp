@@ -2,6 +2,7 @@
 #include "explore_shrink.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -9,25 +10,22 @@
 namespace anyplace::tool {
 namespace {
 
-/// The choices that deviate from the plain schedule, by their numbers.
-using Deviating = std::vector<std::pair<std::uint64_t, std::int64_t>>;
-
-Deviating deviating(const ScheduleReport& report) {
-  Deviating all;
+std::vector<Deviation> deviations_of(const ScheduleReport& report) {
+  std::vector<Deviation> all;
   for (std::size_t i = 0; i < report.choices.size(); ++i) {
-    if (report.choices[i].taken != report.choices[i].plain) all.emplace_back(i, report.choices[i].taken);
+    const ScheduleChoice& choice = report.choices[i];
+    if (choice.taken == choice.plain || std::max(choice.taken, choice.plain) >= choice.options.size()) continue;
+    const ScheduleOption &taken = choice.options[choice.taken], &plain = choice.options[choice.plain];
+    if (plain.name().empty() || taken.name().empty()) continue;  // a choice that only its number tells apart
+    all.push_back({i, plain.name() + " " + taken.name(), taken.what, plain.what});
   }
   return all;
 }
 
-/// Choices that are the plain schedule's but for these.
-std::vector<std::int64_t> choices_with(const Deviating& deviations) {
-  std::vector<std::int64_t> choices;
-  for (const auto& [choice, taken] : deviations) {
-    choices.resize(choice, Schedule::plain_choice);
-    choices.push_back(taken);
-  }
-  return choices;
+Schedule schedule_with(const std::vector<Deviation>& deviations) {
+  Schedule schedule;
+  for (const Deviation& deviation : deviations) schedule.deviations.push_back(deviation.line);
+  return schedule;
 }
 
 class Shrinking {
@@ -35,15 +33,14 @@ class Shrinking {
   Shrinking(ScheduleRuns& runs, const ScheduleRun& failing, std::uint64_t most)
       : runs_(runs), failure_(failing.failure), most_(most) {}
 
-  /// Whether these deviations lead to the failure; then the run is the smallest so far.
-  bool fails(const Deviating& deviations) { return fails_with(choices_with(deviations)); }
-
-  bool fails_with(std::vector<std::int64_t> choices) {
+  /// Whether the schedule leads to the failure; then its run is the smallest so far.
+  bool fails(Schedule schedule) {
     ++count_;
-    ScheduleRun run = runs_.run({"", 0, std::move(choices)});
+    ScheduleRun run = runs_.run(std::move(schedule));
     const bool is_same = run.failure.is_same(failure_);
     if (is_same) {
       std::swap(smallest_, run.folder);
+      schedule_ = std::move(run.schedule);
       report_ = read_schedule_report(smallest_ + "/report", ReportPart::all);
     }
     if (!run.folder.empty()) std::filesystem::remove_all(run.folder);
@@ -52,7 +49,7 @@ class Shrinking {
 
   /// Leaves parts out until no part of one deviation can be left out.
   void reduce() {
-    Deviating all = deviating(report_);
+    std::vector<Deviation> all = deviations_of(report_);
     std::size_t parts = 2;
     while (!all.empty() && count_ < most_) {
       parts = std::min(parts, all.size());
@@ -67,19 +64,20 @@ class Shrinking {
     }
   }
 
+  const Schedule& schedule() const { return schedule_; }
   const ScheduleReport& report() const { return report_; }
   const std::string& folder() const { return smallest_; }
   std::uint64_t count() const { return count_; }
 
  private:
-  std::optional<Deviating> without_a_part(const Deviating& all, std::size_t parts) {
+  std::optional<std::vector<Deviation>> without_a_part(const std::vector<Deviation>& all, std::size_t parts) {
     for (std::size_t part = parts; part-- > 0 && count_ < most_;) {  // the last ones are needed least often
       const auto begin = static_cast<std::ptrdiff_t>(all.size() * part / parts);
       const auto end = static_cast<std::ptrdiff_t>(all.size() * (part + 1) / parts);
-      Deviating rest(all.begin(), all.begin() + begin);
+      std::vector<Deviation> rest(all.begin(), all.begin() + begin);
       rest.insert(rest.end(), all.begin() + end, all.end());
-      // A later choice can have become another one, which the run then has told.
-      if (fails(rest)) return deviating(report_).size() <= rest.size() ? deviating(report_) : rest;
+      // Some of the rest may no longer come up without that part.
+      if (fails(schedule_with(rest))) return deviations_of(report_);
     }
     return {};
   }
@@ -89,6 +87,7 @@ class Shrinking {
   std::uint64_t most_;
   std::uint64_t count_ = 0;
   std::string smallest_;
+  Schedule schedule_;
   ScheduleReport report_;
 };
 
@@ -98,20 +97,17 @@ ShrunkFailure shrink_failure(ScheduleRuns& runs, const ScheduleRun& failing, std
   ShrunkFailure shrunk;
   shrunk.is_tried = true;
   const ScheduleReport report = read_schedule_report(failing.report_path(), ReportPart::all);
-  const Deviating all = deviating(report);
+  const std::vector<Deviation> all = deviations_of(report);
   shrunk.before = all.size();
   Shrinking shrinking(runs, failing, most);
-  shrunk.is_replayed = shrinking.fails({}) || shrinking.fails_with(taken_choices(report));
-  if (shrunk.is_replayed) shrinking.reduce();
-  const ScheduleReport& smallest = shrunk.is_replayed ? shrinking.report() : report;
-  shrunk.choices = taken_choices(smallest);
-  for (const auto& [index, taken] : deviating(smallest)) {
-    const ScheduleChoice& choice = smallest.choices[index];
-    const auto what = [&](std::uint64_t option) {
-      return option < choice.options.size() ? choice.options[option].what : std::string("?");
-    };
-    shrunk.deviations.push_back({index, what(static_cast<std::uint64_t>(taken)), what(choice.plain)});
-  }
+  const bool is_shrinkable = shrinking.fails({}) || shrinking.fails(schedule_with(all));
+  if (is_shrinkable) shrinking.reduce();
+  // Where deviations by their names don't lead there, all choices by their numbers may.
+  shrunk.is_replayed = is_shrinkable || shrinking.fails({"", 0, taken_choices(report), {}});
+  shrunk.deviations = shrunk.is_replayed ? deviations_of(shrinking.report()) : all;
+  shrunk.schedule = is_shrinkable        ? schedule_with(shrunk.deviations)
+                    : shrunk.is_replayed ? shrinking.schedule()
+                                         : Schedule{"", 0, taken_choices(report), {}};
   shrunk.runs = shrinking.count();
   shrunk.folder = shrunk.is_replayed ? shrinking.folder() : failing.folder;
   return shrunk;

@@ -13,6 +13,7 @@ namespace anyplace::tool {
 /// A choice in which a schedule takes something else than the plain one.
 struct Deviation {
   std::uint64_t choice = 0;
+  std::string line;     ///< for a file of choices
   std::string what;     ///< what it takes
   std::string instead;  ///< what the plain schedule would take there
 };
@@ -20,7 +21,7 @@ struct Deviation {
 struct ShrunkFailure {
   bool is_tried = false;              ///< else nothing was run, and there is no deviation
   bool is_replayed = false;           ///< the choices alone lead to the failure; else the rest is that of the first run
-  std::vector<std::int64_t> choices;  ///< up to the last deviation
+  Schedule schedule;
   std::vector<Deviation> deviations;
   std::uint64_t before = 0;  ///< how many deviations there were
   std::uint64_t runs = 0;    ///< how many it took

@@ -125,6 +125,11 @@ std::string shown(const std::string& text) {
 
 }  // namespace
 
+std::string ScheduleOption::name() const {
+  if (thread >= 0) return "t" + std::to_string(thread) + "." + std::to_string(number);
+  return stream < 0 ? "" : "s" + std::to_string(stream) + "." + std::to_string(number);
+}
+
 bool is_independent(const ScheduleOption& one, const ScheduleOption& other) {
   if (!one.is_operation() || !other.is_operation() || one.stream == other.stream) return false;
   return !conflict(one.writes, other) && !conflict(other.writes, one) &&

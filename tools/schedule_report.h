@@ -35,6 +35,8 @@ struct ScheduleOption {
   std::uint64_t number = 0;  ///< of an operation: how many of its stream came before it
   ScheduleAccess reads, writes;
 
+  /// A name in every schedule of the program, as files of choices have it: "t0.7", "s4.1"; "" if there is none.
+  std::string name() const;
   bool is_operation() const { return thread < 0 && stream >= 0; }
   bool is_same_operation(const ScheduleOption& other) const {
     return is_operation() && stream == other.stream && number == other.number;

@@ -2,6 +2,7 @@
 // `anyplace explore` on a model whose schedules can be counted (programs/explored.cpp): what it finds, how it shows and
 // shrinks it, and what it refuses.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -74,12 +75,12 @@ TEST_CASE("Of a program that is right in each schedule explore says so, with wha
   CHECK(answer.at("schedules") > 1);
   CHECK(answer.at("bound").at("probability_95") == Approx(1 - std::pow(0.05, 0.01)));
   CHECK(answer.at("bound").at("depth_probability") ==
-        Approx(1.0 / (3 * answer.at("choices").get<double>())));  // a thread and two streams
+        Approx(1 / (answer.at("actors").get<double>() * answer.at("choices").get<double>())));
   CHECK(answer.at("difference").is_null());
   CHECK(std::filesystem::is_empty(folder.path()));
 }
 
-TEST_CASE("A failure has its kind, its seed and a line that makes it again, shrunk to one deviation") {
+TEST_CASE("A failure has its kind, its seed and a line that makes it again, shrunk to the fewest deviations") {
   const std::vector<std::pair<std::string, std::string>> cases{
       {"fails", "exit"}, {"fails late", "exit"}, {"crashes", "crash"}, {"deadlocks", "deadlock"}};
   for (const auto& [mode, kind] : cases) {
@@ -90,7 +91,8 @@ TEST_CASE("A failure has its kind, its seed and a line that makes it again, shru
     CHECK(failure.at("replayed") == true);
     CHECK(failure.at("deviations_before") >= failure.at("deviations").size());
     CHECK(failure.at("deviations").size() >= 1);
-    if (mode != "fails late") CHECK(failure.at("deviations").size() <= 2);
+    // The host goes on instead of the fill, once for each submission, and then the copy comes before it.
+    CHECK(failure.at("deviations").size() == (mode == "fails late" ? 8 : 2));
     for (const char* const line : {"replay", "by_seed"}) {
       const test::Ended again = shell(failure.at(line).get<std::string>());
       INFO(failure.at(line) << again.out);

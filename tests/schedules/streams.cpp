@@ -98,15 +98,6 @@ constexpr Program programs[] = {
        bed.a.synchronize();
        return is_right;
      }},
-    {"graph_edge", "an edge of a graph is missing", 1,
-     [](Bed& bed, bool right) {
-       Graph graph(bed.device);
-       const GraphNode fill = graph.add_memset32({}, bed.x, 2);
-       graph.add_copy(right ? After(fill) : After(), bed.y, bed.x);
-       const GraphExec exec = graph.instantiate();
-       exec.launch(bed.a);
-       return bed.get(bed.a, bed.y) == 2;
-     }},
     {"graph_launch", "a stream doesn't wait for the launch of a graph whose result it reads", 1,
      [](Bed& bed, bool right) {
        Graph graph(bed.device);

@@ -40,7 +40,9 @@ class Model {
     write("{\"anyplace_cpu_sim_report\":1,\"mode\":\"deterministic\",\"strategy\":\"" + strategy_ + "\"}");
     if (strategy_.starts_with("choices:")) {
       std::ifstream file(strategy_.substr(8));
-      for (std::string line; std::getline(file, line);) choices_.push_back(line == "-" ? -1 : std::stoi(line));
+      for (std::string line; std::getline(file, line);) {
+        line.find(' ') != std::string::npos ? deviations_.push_back(line) : choices_.push_back(std::stoi(line));
+      }
     }
   }
 
@@ -89,7 +91,9 @@ class Model {
     const std::size_t plain = options[0] == 0 ? 1 : 0;
     std::size_t taken = plain;
     if (choice_ < choices_.size()) {
-      if (choices_[choice_] >= 0) taken = static_cast<std::size_t>(choices_[choice_]);
+      taken = static_cast<std::size_t>(choices_[choice_]);
+    } else if (!deviations_.empty()) {
+      taken = deviating(options, plain);
     } else if (strategy_ == "lazy") {
       taken = 0;
     } else if (!strategy_.starts_with("choices:") && strategy_ != "eager") {
@@ -119,6 +123,21 @@ class Model {
     return taken;
   }
 
+  /// The option of the first deviation in the file that fits.
+  std::size_t deviating(const std::vector<int>& options, std::size_t plain) {
+    for (const std::string& deviation : deviations_) {
+      for (std::size_t i = 0; i < options.size(); ++i) {
+        if (deviation == name_of(options[plain]) + " " + name_of(options[i])) return i;
+      }
+    }
+    return plain;
+  }
+
+  std::string name_of(int option) {
+    if (option == 0) return "t0." + std::to_string(calls_);
+    return "s" + std::to_string(option) + "." + std::to_string(streams_[option].front().number);
+  }
+
   void run(int stream) {
     const Operation operation = std::move(streams_[stream].front());
     streams_[stream].pop_front();
@@ -139,6 +158,7 @@ class Model {
   std::string strategy_;
   std::mt19937_64 random_;
   std::vector<int> choices_;
+  std::vector<std::string> deviations_;
   std::FILE* report_ = nullptr;
   std::map<int, std::deque<Operation>> streams_;
   std::map<int, unsigned> submitted_;
@@ -165,7 +185,10 @@ int writes_and_reads(Model& model, const std::string& mode) {
   int x = 1, got = 0;
   model.submit(1, "fill x", 1, [&] { x += 1; });
   if (mode == "fails twice") model.submit(1, "fill x again", 1, [&] { x += 1; });
-  if (mode == "is right") model.synchronize(1);
+  if (mode == "is right") {
+    model.submit(3, "fill y", 2, [] {});
+    model.synchronize(1);
+  }
   if (mode == "fails late") {
     for (int i = 0; i < 6; ++i) model.submit(3, "fill y", 2, [] {});
   }
