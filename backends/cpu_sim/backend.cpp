@@ -207,10 +207,11 @@ class CpuSimBackend final : public DeviceBackend {
     return to_handle(&native_events_.add_handle(device, native));
   }
   std::uint64_t event_timestamp(anyplace_event event) override { return timestamp_ns(event_of(event)); }
-  /// A simulated device has no clock but the host's; in the deterministic mode both are virtual.
+  /// A simulated device has no clock but the host's, except in the deterministic mode, where its time is virtual.
   void device_clock(std::int32_t device, anyplace_clock& out) override {
     engine_.device(device);
-    out.device = out.host = static_cast<std::uint64_t>(device_now_ns());
+    out.device = static_cast<std::uint64_t>(device_now_ns());
+    out.host = static_cast<std::uint64_t>(now_ns());
   }
 
   // -- Memory.

@@ -21,7 +21,7 @@ bool parse_digits(const std::string& text, std::uint64_t limit, std::uint64_t* n
   std::size_t i = 0;
   for (; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i) {
     const auto digit = static_cast<std::uint64_t>(text[i] - '0');
-    if (value > (limit - digit) / 10) return false;
+    if (digit > limit || value > (limit - digit) / 10) return false;
     value = value * 10 + digit;
   }
   *number = value;

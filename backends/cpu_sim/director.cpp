@@ -22,6 +22,10 @@ namespace {
 // every strategy. The core asks for a few events at a time, too, when it looks for memory that is free again.
 constexpr unsigned most_in_vain = 10;
 
+// A wait whose time runs out takes so much real time at most, as its virtual time is another one. A shorter wait takes
+// its time, so that a host that reads its own clock doesn't find that it ended too early.
+constexpr std::int64_t longest_real_wait_ns = 50'000'000;
+
 pid_t this_thread() noexcept { return static_cast<pid_t>(syscall(SYS_gettid)); }
 
 /// Returns whether the calling thread polls for the core, in its own time. Its questions are answered without a turn.
@@ -39,19 +43,7 @@ bool are_complete(std::span<const Record> records) noexcept {
 
 constinit Director* Director::director_ = nullptr;
 
-/// It ends a thread's Caller with the thread.
-struct CallerHolder {
-  Director::Caller* caller = nullptr;
-  ~CallerHolder() {
-    if (caller != nullptr) Director::get()->forget(*caller);
-  }
-};
-
-namespace {
-
-thread_local CallerHolder this_caller;
-
-}  // namespace
+constinit thread_local Director::Caller* Director::this_caller_ = nullptr;
 
 void Director::make(const Config& config) {
   if (!config.deterministic || director_ != nullptr) return;
@@ -59,54 +51,70 @@ void Director::make(const Config& config) {
   // What the child does isn't seen here, and the core refuses its calls.
   pthread_atfork(nullptr, [] {
     Director& director = *director_;
-    const std::lock_guard lock(director.mutex_);
+    const Lock lock = director.enter();
     director.report_uncontrolled("the process has forked, and what the child does is not in this schedule");
   }, nullptr);
 }
 
+/// Locks mutex_. A thread that waits for it isn't at rest (look_at_threads).
+Director::Lock Director::enter() noexcept {
+  Lock lock(mutex_, std::defer_lock);
+  enter_again(lock);
+  return lock;
+}
+
+void Director::enter_again(Lock& lock) noexcept {
+  entering_.fetch_add(1, std::memory_order_relaxed);
+  lock.lock();
+  entering_.fetch_sub(1, std::memory_order_relaxed);
+}
+
 void Director::add(Task& stream) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock = enter();
   if (std::find(streams_.begin(), streams_.end(), &stream) == streams_.end()) streams_.push_back(&stream);
 }
 
 void Director::add_memory(anyplace_address begin, std::uint64_t bytes) {
   if (begin == 0) return;
-  const std::lock_guard lock(mutex_);
+  const Lock lock = enter();
   memory_[begin] = {begin + bytes, ++allocations_};
 }
 
 void Director::remove_memory(anyplace_address begin) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock = enter();
   memory_.erase(begin);
 }
 
 // ---- Turns ---------------------------------------------------------------------------------------------------------
 
 Director::Caller& Director::self() {
-  if (this_caller.caller == nullptr) {
+  if (this_caller_ == nullptr) {
     callers_.reserve(callers_.size() + 1);
-    this_caller.caller = new Caller;
-    this_caller.caller->thread = this_thread();
-    callers_.push_back(this_caller.caller);
+    this_caller_ = new Caller;
+    this_caller_->thread = this_thread();
+    callers_.push_back(this_caller_);
   }
-  return *this_caller.caller;
+  return *this_caller_;
 }
 
-void Director::forget(Caller& caller) noexcept {
-  const std::lock_guard lock(mutex_);
-  std::erase(callers_, &caller);
-  if (last_holder_ == &caller) last_holder_ = nullptr;
-  delete &caller;
+/// Forgets the callers whose threads have ended.
+void Director::forget_ended() {
+  const auto& threads = threads_.list(true);
+  std::erase_if(callers_, [&](Caller* caller) {
+    if (caller->state != Caller::State::outside || holder_ == caller || threads.contains(caller->thread)) return false;
+    if (last_holder_ == caller) last_holder_ = nullptr;
+    delete caller;
+    return true;
+  });
 }
 
 bool Director::begin_call(const char* name) {
   if (stopped_.load(std::memory_order_relaxed) || on_own_thread() || is_polling_thread()) return false;
-  Lock lock(mutex_);
+  Lock lock = enter();
   Caller& caller = self();
   caller.call = name;
-  if (callers_.size() == 1 && holder_ == nullptr) {
+  if (callers_.size() == 1 && holder_ == nullptr && !directing_ && !threads_.have_changed()) {
     holder_ = &caller;  // There is nobody to choose from.
-    if (caller.number == unnumbered) caller.number = numbers_++;
   } else {
     take_turn(lock, caller, Caller::State::enters);
   }
@@ -117,7 +125,7 @@ bool Director::begin_call(const char* name) {
 }
 
 void Director::end_call(Outcome outcome) {
-  Lock lock(mutex_);
+  Lock lock = enter();
   Caller& caller = self();
   caller.in_vain = outcome == Outcome::not_ready ? caller.in_vain + 1 : 0;
   if (outcome != Outcome::nothing && !stopped_) take_turn(lock, caller, Caller::State::returns);
@@ -125,18 +133,19 @@ void Director::end_call(Outcome outcome) {
 }
 
 bool Director::has_turn() noexcept {
-  const std::lock_guard lock(mutex_);
-  return holder_ != nullptr && holder_ == this_caller.caller;
+  const Lock lock = enter();
+  return holder_ != nullptr && holder_ == this_caller_;
 }
 
 bool Director::wait_for(std::span<const Record> records, std::uint64_t timeout_ns) {
-  Lock lock(mutex_);
+  Lock lock = enter();
   Caller& caller = self();
   if (are_complete(records) || timeout_ns == 0) return are_complete(records);
   constexpr std::uint64_t longest_ns = INT64_MAX / 4;
   if (timeout_ns < longest_ns) {
     caller.deadline_ns = now_ns() + static_cast<std::int64_t>(timeout_ns);
-    caller.real_deadline_ns = cpu_sim::now_ns() + static_cast<std::int64_t>(timeout_ns);
+    caller.real_deadline_ns =
+        cpu_sim::now_ns() + std::min(static_cast<std::int64_t>(timeout_ns), longest_real_wait_ns);
   }
   caller.records = records;
   take_turn(lock, caller, Caller::State::waits);
@@ -146,15 +155,15 @@ bool Director::wait_for(std::span<const Record> records, std::uint64_t timeout_n
 }
 
 bool Director::leave_turn(const char* why) {
-  const std::lock_guard lock(mutex_);
-  if (holder_ == nullptr || holder_ != this_caller.caller) return false;
+  const Lock lock = enter();
+  if (holder_ == nullptr || holder_ != this_caller_) return false;
   report_uncontrolled(why);
   give_turn(holder_);
   return true;
 }
 
 void Director::take_turn_again() {
-  Lock lock(mutex_);
+  Lock lock = enter();
   take_turn(lock, self(), Caller::State::enters);
 }
 
@@ -316,8 +325,8 @@ std::size_t Director::ask(const std::vector<Option>& options, std::size_t plain,
 }
 
 bool Director::chooses_to_stage() {
-  const std::lock_guard lock(mutex_);
-  if (holder_ == nullptr || holder_ != this_caller.caller) return false;
+  const Lock lock = enter();
+  if (holder_ == nullptr || holder_ != this_caller_) return false;
   static const std::vector<std::string> what = {"read when the copy runs", "read at once"};
   // These are actors of their own: no thread and no stream has such a number.
   const Option late{UINT64_MAX - 1, true, false, 0, 1, 0};
@@ -332,14 +341,14 @@ bool Director::chooses_to_stage() {
 
 void Director::start() {
   if (started_.load(std::memory_order_acquire)) return;
-  const std::lock_guard lock(mutex_);
+  const Lock lock = enter();
   if (executors_.empty()) static_cast<void>(idle_executor());
   if (!supervisor_.joinable()) supervisor_ = start_thread("cpu_sim director", [this] { supervise(); });
   started_.store(true, std::memory_order_release);
 }
 
 void Director::ready(Task& task) noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock = enter();
   if (ready_.empty()) supervise_.notify_one();
   ready_.push_back(&task);
 }
@@ -348,9 +357,9 @@ void Director::ready(Task& task) noexcept {
 /// waits by its own means for what a host function or a kernel does would wait for ever.
 void Director::supervise() noexcept {
   constexpr std::chrono::milliseconds pause(1);
-  // A thread that computes between two calls isn't one that waits, unless it spins for very long.
-  constexpr std::int64_t long_patience_ns = 5'000'000'000;
-  Lock lock(mutex_);
+  // A thread that computes between two calls isn't one that waits, unless it does so for very long.
+  constexpr std::int64_t long_patience_ns = 1'000'000'000;
+  Lock lock = enter();
   supervisor_id_ = this_thread();
   while (!stopped_) {
     if (ready_.empty()) {
@@ -383,17 +392,19 @@ Director::Executor& Director::idle_executor() {
 }
 
 void Director::run_executor(Executor& executor) noexcept {
-  Lock lock(mutex_);
+  Lock lock = enter();
   executor.id = this_thread();
   while (!stopped_.load(std::memory_order_relaxed) || executor.task != nullptr) {
     if (executor.task == nullptr) {
       executor.wake.wait(lock);
       continue;
     }
+    executor.has_begun = true;
     lock.unlock();
     executor.task->step();
-    lock.lock();
+    enter_again(lock);
     executor.task = nullptr;
+    executor.has_begun = executor.is_blocked = false;
     rest_.notify_all();
   }
 }
@@ -414,7 +425,7 @@ void Director::execute(Lock& lock, const Candidate& candidate) {
       const HelpingScope helping;
       candidate.task->step();
     }
-    lock.lock();
+    enter_again(lock);
   }
   if (executor != nullptr) {
     executor->task = candidate.task;
@@ -436,14 +447,14 @@ bool Director::execute_silent(Lock& lock) {
       const HelpingScope helping;
       task->step();
     }
-    lock.lock();
+    enter_again(lock);
     return true;
   }
   return false;
 }
 
 bool Director::stop(const Deadline& deadline) {
-  Lock lock(mutex_);
+  Lock lock = enter();
   if (stopped_.exchange(true)) return true;
   const bool over = deadline.wait(rest_, lock, [this] { return own_work_is_over(); });
   report_end();
@@ -460,18 +471,20 @@ bool Director::stop(const Deadline& deadline) {
 }
 
 void Director::add_host_thread(const void* key) noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock = enter();
   host_threads_[key].id = this_thread();
 }
 
 void Director::host_work_posted(const void* key) noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock = enter();
   ++host_threads_[key].busy;
 }
 
 void Director::host_work_done(const void* key) noexcept {
-  const std::lock_guard lock(mutex_);
-  --host_threads_[key].busy;
+  const Lock lock = enter();
+  HostThreadNote& note = host_threads_[key];
+  --note.busy;
+  note.is_blocked = false;
   rest_.notify_all();
 }
 

@@ -118,12 +118,15 @@ class Director {
     std::thread thread;
     pid_t id = 0;
     Task* task = nullptr;
+    bool has_begun = false;   // The thread has seen the task.
+    bool is_blocked = false;  // The operation was blocked when the process came to rest.
     std::condition_variable wake;
   };
   /// A HostThreadNote counts the functions that a device's host thread has to call.
   struct HostThreadNote {
     pid_t id = 0;
     unsigned busy = 0;
+    bool is_blocked = false;  // As an Executor's.
   };
   struct Memory {
     anyplace_address end;
@@ -139,14 +142,16 @@ class Director {
   static constexpr std::uint64_t unnumbered = UINT64_MAX;
 
   using Lock = std::unique_lock<std::mutex>;
-  friend struct CallerHolder;
+
+  Lock enter() noexcept;
+  void enter_again(Lock& lock) noexcept;
 
   explicit Director(const Config& config);
   ~Director() = delete;  // Threads of an exiting process may use it.
 
   // -- Turns (director.cpp). All are called under mutex_.
   Caller& self();
-  void forget(Caller& caller) noexcept;
+  void forget_ended();
   void take_turn(Lock& lock, Caller& self, Caller::State state);
   void give_turn(Caller* self) noexcept;
   void direct(Lock& lock);
@@ -165,6 +170,7 @@ class Director {
   // -- Rest (director_rest.cpp). All are called under mutex_.
   void settle(Lock& lock);
   bool own_work_is_over() const noexcept;
+  bool own_work_goes_on() const noexcept;
   bool look_at_threads(std::int64_t patience_ns);
   bool waits_here(pid_t thread) const noexcept;
   bool is_own(pid_t thread) const noexcept;
@@ -186,6 +192,7 @@ class Director {
   static std::string what_of(const Candidate& candidate);
 
   static constinit Director* director_;
+  static constinit thread_local Caller* this_caller_;  // It is null before the thread's first call.
 
   const CostModel costs_{};
   const bool prints_hash_;
@@ -193,7 +200,8 @@ class Director {
   std::atomic<bool> started_{false};
   std::atomic<bool> stopped_{false};
 
-  std::mutex mutex_;  // It guards all that follows.
+  std::atomic<unsigned> entering_{0};  // So many threads wait for mutex_.
+  std::mutex mutex_;                   // It guards all that follows.
   std::unique_ptr<Strategy> strategy_;
   ScheduleReport report_;
   std::vector<Caller*> callers_;

@@ -76,7 +76,7 @@ std::uint64_t Director::allocations_of(const Operation& operation) const {
 /// Returns the beginning of a choice's line.
 std::string Director::choice_text(const char* kind, std::size_t options, std::size_t taken, std::size_t plain) const {
   std::string text = "{\"choice\":" + number(choices_) + ",\"kind\":\"" + kind + "\"";
-  if (last_holder_ != nullptr) text += ",\"thread\":" + number(last_holder_->number);
+  text += ",\"thread\":" + (last_holder_ == nullptr ? "-1" : number(last_holder_->number));
   return text + ",\"options\":" + number(options) + ",\"taken\":" + number(taken) + ",\"default\":" + number(plain);
 }
 

@@ -20,6 +20,8 @@ constexpr std::chrono::milliseconds soon(2);
 // A thread that computes for longer than this, in its own processor time, isn't waited for any more: it may spin until
 // another thread has done something.
 constexpr std::int64_t patience_ns = 300'000'000;
+// One that has done so before is waited for so long.
+constexpr std::int64_t short_patience_ns = 2'000'000;
 // Where the kernel doesn't tell what threads do, an operation that isn't over after this time counts as blocked.
 constexpr std::int64_t blind_ns = 100'000'000;
 // The core's threads, which poll, could still end what looks like a deadlock for so long.
@@ -30,6 +32,14 @@ constexpr std::int64_t background_ns = 500'000'000;
 bool Director::own_work_is_over() const noexcept {
   return std::none_of(executors_.begin(), executors_.end(), [](const auto& each) { return each->task != nullptr; }) &&
          std::none_of(host_threads_.begin(), host_threads_.end(), [](const auto& each) { return each.second.busy != 0; });
+}
+
+/// Returns whether there is work that isn't over, and wasn't blocked when the process last came to rest.
+bool Director::own_work_goes_on() const noexcept {
+  return std::any_of(executors_.begin(), executors_.end(),
+                     [](const auto& each) { return each->task != nullptr && !each->is_blocked; }) ||
+         std::any_of(host_threads_.begin(), host_threads_.end(),
+                     [](const auto& each) { return each.second.busy != 0 && !each.second.is_blocked; });
 }
 
 /// Returns whether the thread is a caller that waits for its turn.
@@ -60,8 +70,8 @@ void Director::settle(Lock& lock) {
   const std::int64_t began_ns = cpu_sim::now_ns();
   for (auto& [id, thread] : threads_.list(false)) thread.since_ns = 0;
   for (unsigned round = 0;; ++round) {
-    if (!own_work_is_over()) rest_.wait_for(lock, soon, [this] { return own_work_is_over(); });
-    if (threads_.is_known() ? look_at_threads(patience_ns) : own_work_is_over()) return;
+    if (own_work_goes_on()) rest_.wait_for(lock, soon, [this] { return !own_work_goes_on(); });
+    if (threads_.is_known() ? look_at_threads(patience_ns) : own_work_is_over()) break;
     if (!threads_.is_known() && cpu_sim::now_ns() - began_ns > blind_ns) {
       return report_uncontrolled("the system doesn't tell what threads do (/proc/self/task), and an operation takes long");
     }
@@ -71,13 +81,21 @@ void Director::settle(Lock& lock) {
     } else {
       usleep(round < 200 ? 50 : 500);
     }
-    lock.lock();
+    enter_again(lock);
   }
+  for (const auto& executor : executors_) executor->is_blocked = executor->task != nullptr;
+  for (auto& [key, note] : host_threads_) note.is_blocked = note.busy != 0;
 }
 
 /// Looks twice at each thread that could be running. Returns whether all wait: whether none ran and none could run from
 /// the first look at the last thread on to the second look at the first one. So no thread can have woken another one.
 bool Director::look_at_threads(std::int64_t patience_ns) {
+  const auto is_changing = [this] {
+    return entering_.load(std::memory_order_relaxed) != 0 ||
+           std::any_of(executors_.begin(), executors_.end(),
+                       [](const auto& each) { return each->task != nullptr && !each->has_begun; });
+  };
+  if (is_changing()) return false;
   std::vector<OpenThread*> watched;
   const auto self = static_cast<pid_t>(syscall(SYS_gettid));
   bool any_ended = false;
@@ -96,15 +114,13 @@ bool Director::look_at_threads(std::int64_t patience_ns) {
     }
     if (thread.spins || thread.name().starts_with("anyplace-")) continue;
     if (thread.since_ns == 0) thread.since_ns = std::max<std::int64_t>(thread.before_ns, 1);
-    if (thread.before_ns - thread.since_ns < patience_ns) return false;
-    thread.spins = true;
+    if (thread.before_ns - thread.since_ns < (thread.has_spun ? short_patience_ns : patience_ns)) return false;
+    thread.spins = thread.has_spun = true;
     report_uncontrolled(is_own(id) ? "an operation computes for long, and others are executed meanwhile"
                                    : "a thread computes for long between two calls, and others go on meanwhile");
   }
-  if (any_ended) {
-    threads_.list(true);
-    return false;
-  }
+  if (any_ended) forget_ended();
+  if (any_ended || is_changing()) return false;
   return watched.size() < 2 || std::all_of(watched.begin(), watched.end(), [](OpenThread* thread) {
            return thread->look() != OpenThread::Doing::runs && thread->computed_ns() == thread->before_ns;
          });
@@ -119,7 +135,7 @@ void Director::wait_for_others(Lock& lock) {
   for (const Caller* const caller : callers_) {
     if (caller->state != Caller::State::waits) continue;
     first_deadline = std::min(first_deadline, caller->deadline_ns);
-    is_over = is_over || caller->real_deadline_ns <= real_now;
+    is_over = is_over || (caller->real_deadline_ns <= real_now && caller->deadline_ns <= first_deadline);
   }
   bool others_may_act = false;
   bool background_may_act = false;
@@ -127,10 +143,15 @@ void Director::wait_for_others(Lock& lock) {
     if (thread.doing != OpenThread::Doing::sleeps && !thread.spins) continue;
     (thread.name().starts_with("anyplace-") ? background_may_act : others_may_act) = true;
   }
+  for (Task* const stream : streams_) {
+    Operation operation;
+    stream->describe(operation);
+    others_may_act = others_may_act || operation.waits_for_process;
+  }
   others_may_act = others_may_act || (!threads_.is_known() && !own_work_is_over());
   background_may_act = background_may_act && real_now - stuck_since_ns_ < background_ns;
-  if (others_may_act) report_uncontrolled("all that is left waits for a thread that sleeps or computes in real time");
-  if (!is_over && (others_may_act || background_may_act)) {
+  if (others_may_act) report_uncontrolled("all that is left waits for a process or a thread that acts in real time");
+  if (!is_over && (others_may_act || background_may_act || first_deadline != INT64_MAX)) {
     rest_.wait_for(lock, std::chrono::milliseconds(1));
   } else if (first_deadline != INT64_MAX) {
     clock_ns_.store(std::max(now_ns(), first_deadline), std::memory_order_relaxed);

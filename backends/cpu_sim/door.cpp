@@ -55,6 +55,12 @@ struct Door<anyplace_status (*)(void*, Args...), Index> {
   }
 };
 
+/// Says that a call only made something.
+template <class... Args>
+Director::Outcome made(anyplace_status, Args...) noexcept {
+  return Director::Outcome::nothing;
+}
+
 /// Takes the entry's place, if the table has one.
 template <class Door>
 void replace(typename Door::Function& entry, typename Door::Function by) noexcept {
@@ -67,33 +73,53 @@ void replace(typename Door::Function& entry, typename Door::Function by) noexcep
 #define ANYPLACE_DIRECT(entry, outcome) \
   replace<ANYPLACE_DOOR(entry)>(table.entry, &ANYPLACE_DOOR(entry)::directed<&outcome>);
 
+/// Calls `body` when it is the thread's turn, so that memory and streams are numbered in the order of the turns.
+template <class Body>
+anyplace_status in_turn(int index, Body body) {
+  Director& director = *Director::get();
+  const bool has_turn = director.begin_call(names[index]);
+  const anyplace_status status = body(director);
+  if (has_turn) director.end_call(Director::Outcome::nothing);
+  return status;
+}
+
 anyplace_status allocate(void* self, std::int32_t device, std::uint32_t kind, std::uint64_t bytes,
                          anyplace_address* out) {
-  const anyplace_status status = ANYPLACE_DOOR(memory_allocate)::behind(self, device, kind, bytes, out);
-  if (status == ANYPLACE_STATUS_OK) Director::get()->add_memory(*out, bytes);
-  return status;
+  return in_turn(ANYPLACE_ENTRY_INDEX_memory_allocate, [=](Director& director) {
+    const anyplace_status status = ANYPLACE_DOOR(memory_allocate)::behind(self, device, kind, bytes, out);
+    if (status == ANYPLACE_STATUS_OK) director.add_memory(*out, bytes);
+    return status;
+  });
 }
 
 anyplace_status free_memory(void* self, std::int32_t device, std::uint32_t kind, anyplace_address address) {
-  Director::get()->remove_memory(address);
-  return ANYPLACE_DOOR(memory_free)::behind(self, device, kind, address);
+  return in_turn(ANYPLACE_ENTRY_INDEX_memory_free, [=](Director& director) {
+    director.remove_memory(address);
+    return ANYPLACE_DOOR(memory_free)::behind(self, device, kind, address);
+  });
 }
 
 anyplace_status allocate_async(void* self, anyplace_stream stream, std::uint64_t bytes, anyplace_address* out) {
-  const anyplace_status status = ANYPLACE_DOOR(memory_allocate_async)::behind(self, stream, bytes, out);
-  if (status == ANYPLACE_STATUS_OK) Director::get()->add_memory(*out, bytes);
-  return status;
+  return in_turn(ANYPLACE_ENTRY_INDEX_memory_allocate_async, [=](Director& director) {
+    const anyplace_status status = ANYPLACE_DOOR(memory_allocate_async)::behind(self, stream, bytes, out);
+    if (status == ANYPLACE_STATUS_OK) director.add_memory(*out, bytes);
+    return status;
+  });
 }
 
 anyplace_status reserve(void* self, std::int32_t device, std::uint64_t bytes, anyplace_address* out) {
-  const anyplace_status status = ANYPLACE_DOOR(virtual_reserve)::behind(self, device, bytes, out);
-  if (status == ANYPLACE_STATUS_OK) Director::get()->add_memory(*out, bytes);
-  return status;
+  return in_turn(ANYPLACE_ENTRY_INDEX_virtual_reserve, [=](Director& director) {
+    const anyplace_status status = ANYPLACE_DOOR(virtual_reserve)::behind(self, device, bytes, out);
+    if (status == ANYPLACE_STATUS_OK) director.add_memory(*out, bytes);
+    return status;
+  });
 }
 
 anyplace_status release(void* self, std::int32_t device, anyplace_address address, std::uint64_t bytes) {
-  Director::get()->remove_memory(address);
-  return ANYPLACE_DOOR(virtual_release)::behind(self, device, address, bytes);
+  return in_turn(ANYPLACE_ENTRY_INDEX_virtual_release, [=](Director& director) {
+    director.remove_memory(address);
+    return ANYPLACE_DOOR(virtual_release)::behind(self, device, address, bytes);
+  });
 }
 
 }  // namespace
@@ -117,6 +143,8 @@ void put_door(anyplace_backend_table& table) noexcept {
   ANYPLACE_DIRECT(event_synchronize, waited)
   ANYPLACE_DIRECT(device_synchronize, waited)
   ANYPLACE_DIRECT(shutdown, waited)
+  ANYPLACE_DIRECT(stream_create, made)
+  ANYPLACE_DIRECT(stream_default, made)
   replace<ANYPLACE_DOOR(memory_allocate)>(table.memory_allocate, &allocate);
   replace<ANYPLACE_DOOR(memory_free)>(table.memory_free, &free_memory);
   replace<ANYPLACE_DOOR(memory_allocate_async)>(table.memory_allocate_async, &allocate_async);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The door: in the deterministic mode each entry that submits, asks or waits goes by the director (director.h). The
-// other entries, which make and destroy things, change nothing that a choice depends on, and go by it only to tell of
-// memory.
+// The door: in the deterministic mode each entry that submits, asks or waits, or that makes a stream or memory, goes by the director
+// (director.h). The other entries change nothing that a choice depends on.
 #pragma once
 
 #include <anyplace/backend/abi.h>

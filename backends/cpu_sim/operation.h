@@ -32,6 +32,7 @@ struct Operation {
   // The command fills these in.
   /// It says that the command only keeps order or books: it is executed as soon as it is ready, and is no choice.
   bool is_silent = false;
+  bool waits_for_process = false;  ///< Another process may end the stream's wait.
   Kind kind = Kind::other;
   std::string what = "operation";
   std::uint64_t bytes = 0;  ///< A copy or fill moves so many.

@@ -42,7 +42,22 @@ OpenThread::Doing OpenThread::look() noexcept {
   long number = -1;
   unsigned long long timeout = 1;
   const int read = std::sscanf(text, "%ld %*s %*s %*s %llx", &number, &timeout);
-  return doing = read == 2 && number == SYS_futex && timeout == 0 ? Doing::waits : Doing::sleeps;
+  if (read == 2 && number == SYS_futex && timeout == 0) return doing = Doing::waits;
+  // A thread that waits for a page, a lock of the kernel's or a disk goes on by itself, and soon.
+  const char letter = state();
+  return doing = letter == 'S' || letter == 'T' ? Doing::sleeps : Doing::runs;
+}
+
+/// Returns the letter that stands for the thread's state. In its file it stands behind the name, in parentheses.
+char OpenThread::state() const noexcept {
+  char text[128];
+  const int file = open_of(id_, "stat");
+  if (file < 0) return 'X';
+  const ssize_t bytes = read(file, text, sizeof(text) - 1);
+  close(file);
+  text[bytes > 0 ? bytes : 0] = '\0';
+  const char* const end = std::strrchr(text, ')');
+  return end == nullptr || end[1] == '\0' ? 'X' : end[2];
 }
 
 bool OpenThread::has_ended() const noexcept {
@@ -78,12 +93,18 @@ ProcessThreads::~ProcessThreads() {
   if (folder_ >= 0) close(folder_);
 }
 
-std::map<pid_t, OpenThread>& ProcessThreads::list(bool anew) {
+/// The folder's links are as many as the threads and two.
+std::uint64_t ProcessThreads::links() const noexcept {
   struct stat status {};
-  if (folder_ < 0 || fstat(folder_, &status) != 0) return threads_;
-  // The folder's links are as many as the threads and two.
-  if (!anew && status.st_nlink == count_) return threads_;
-  count_ = status.st_nlink;
+  return folder_ < 0 || fstat(folder_, &status) != 0 ? 0 : status.st_nlink;
+}
+
+bool ProcessThreads::have_changed() const noexcept { return links() != links_; }
+
+std::map<pid_t, OpenThread>& ProcessThreads::list(bool anew) {
+  const std::uint64_t links_now = links();
+  if (folder_ < 0 || (!anew && links_now == links_)) return threads_;
+  links_ = links_now;
   for (auto& [id, thread] : threads_) thread.seen = false;
   DIR* const folder = opendir(folder_name);
   if (folder == nullptr) return threads_;

@@ -34,12 +34,14 @@ class OpenThread {
   // The director's notes.
   bool seen = false;           // It was there at the last listing.
   bool spins = false;          // It computes for so long that it isn't waited for.
+  bool has_spun = false;       // It did so before.
   std::int64_t since_ns = 0;   // It had computed so long when it was waited for first.
   std::int64_t before_ns = 0;  // It had computed so long at the last look.
   Doing doing = Doing::runs;
 
  private:
   bool has_ended() const noexcept;
+  char state() const noexcept;
 
   const pid_t id_;
   const int call_;
@@ -54,12 +56,16 @@ class ProcessThreads {
 
   /// Returns whether the kernel tells what threads do.
   bool is_known() const noexcept { return folder_ >= 0; }
+  /// Returns whether there are more or fewer threads than at the last listing.
+  bool have_changed() const noexcept;
   /// Returns all threads, by their ids. The map is made anew when there are more or fewer than before, or `anew`.
   std::map<pid_t, OpenThread>& list(bool anew);
 
  private:
+  std::uint64_t links() const noexcept;
+
   const int folder_;
-  std::uint64_t count_ = 0;
+  std::uint64_t links_ = 0;  // The folder had so many at the last listing.
   std::map<pid_t, OpenThread> threads_;
 };
 

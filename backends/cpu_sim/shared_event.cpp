@@ -59,7 +59,10 @@ class WaitShared final : public Command, private EventArena::Sleeper {
     report(seen);
     return Progress::done;
   }
-  void describe(Operation& out) const override { out.be_silent("wait for another process"); }
+  void describe(Operation& out) const override {
+    out.be_silent("wait for another process");
+    out.waits_for_process = true;
+  }
 
  private:
   void wake(State state) noexcept override {

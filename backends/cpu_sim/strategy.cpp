@@ -166,13 +166,13 @@ class Choices final : public Strategy {
     std::string line;
   };
   struct File {
-    std::vector<std::optional<std::size_t>> options;  // An element without a value takes what the plain schedule takes.
-    std::vector<Deviation> deviations;                // They are in the order in which they come up.
+    std::vector<std::size_t> options;   // They are taken at the first choices.
+    std::vector<Deviation> deviations;  // They are in the order in which they come up.
   };
 
   explicit Choices(File file) noexcept : file_(std::move(file)) {}
   std::size_t choose(std::span<const Option> options, std::size_t plain) override {
-    if (next_ < file_.options.size()) return file_.options[next_++].value_or(plain);
+    if (next_ < file_.options.size()) return file_.options[next_++];
     for (auto each = file_.deviations.begin(); each != file_.deviations.end(); ++each) {
       if (each->plain != name_of(options[plain])) continue;
       const auto is_taken = [&](const Option& option) { return name_of(option) == each->taken; };
@@ -224,10 +224,6 @@ std::optional<Choices::Name> parse_name(std::string_view text) noexcept {
 
 /// Adds a line to the file. Returns false if it isn't one.
 bool parse_choice(const std::string& line, Choices::File& file) {
-  if (line == "-") {
-    file.options.emplace_back();
-    return true;
-  }
   const std::size_t blank = line.find(' ');
   if (blank != std::string::npos) {
     const auto plain = parse_name(std::string_view(line).substr(0, blank));
@@ -237,7 +233,7 @@ bool parse_choice(const std::string& line, Choices::File& file) {
   }
   std::size_t option = 0;
   const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), option);
-  file.options.emplace_back(option);
+  file.options.push_back(option);
   return error == std::errc() && end == line.data() + line.size();
 }
 
@@ -251,9 +247,9 @@ Choices::File read_choices(const std::string& path) {
   std::size_t number = 1;
   for (std::string line; std::getline(file, line); ++number) {
     if (parse_choice(line, choices)) continue;
-    bad_argument("line " + std::to_string(number) + " of " + quoted(path) + " is " + quoted(line) +
-                 "\neach line is one decimal number, the option at that choice, or - for what eager takes, or a deviation "
-                 "as 's4.1 t0.7'");
+    bad_argument("line " + std::to_string(number) + " of " + quoted(path) +
+                 ", the choices of ANYPLACE_CPU_SIM_STRATEGY, is " + quoted(line) +
+                 "\neach line is one decimal number, the option at that choice, or a deviation as 's4.1 t0.7'");
   }
   return choices;
 }
