@@ -59,10 +59,14 @@ std::string strategy_problem(const std::string& strategy) {
     const std::size_t colon = rest.find(':');
     const bool is_right = is_number(rest.substr(0, colon)) &&
                           (colon == std::string::npos || is_number(std::string_view(rest).substr(colon + 1)));
-    return is_right ? "" : "the strategy pct takes a depth of 1 or more, and the number of choices if that is known: pct:3, pct:3:200";
+    return is_right ? ""
+                    : "the strategy pct takes a depth of 1 or more, and the number of choices if that is known: pct:3, "
+                      "pct:3:200";
   }
   if (name == "urw" || name == "surw") {
-    return !has_rest || is_number(rest) ? "" : "the strategy " + name + " takes the number of calls of a thread, or nothing: " + name + ":20";
+    return !has_rest || is_number(rest)
+               ? ""
+               : "the strategy " + name + " takes the number of calls of a thread, or nothing: " + name + ":20";
   }
   if (std::find(known.begin(), known.end(), strategy) != known.end()) return "";
   if (name == "choices") return "choices are no strategy to explore with; --replay REPORT runs them once more";
@@ -88,7 +92,8 @@ std::string options_problem(const ExploreOptions& options, bool has_strategy) {
       return std::string(name) + " is set; explore sets it itself for each run";
     }
   }
-  if (const std::string mode = environment_variable("ANYPLACE_CPU_SIM_MODE"); !mode.empty() && mode != "deterministic") {
+  if (const std::string mode = environment_variable("ANYPLACE_CPU_SIM_MODE");
+      !mode.empty() && mode != "deterministic") {
     return "ANYPLACE_CPU_SIM_MODE is " + in_quotes(mode) + "; explore needs 'deterministic', and sets it itself";
   }
   if (has_strategy && options.exhaustive) return "--exhaustive tries all schedules, so there is no --strategy with it";
@@ -116,7 +121,10 @@ RunVariables inherited_variables() {
 class Exploring {
  public:
   explicit Exploring(const ExploreOptions& options)
-      : options_(options), words_(options.words), base_(make_base(options.out)), limit_(std::chrono::seconds(options.timeout)) {
+      : options_(options),
+        words_(options.words),
+        base_(make_base(options.out)),
+        limit_(std::chrono::seconds(options.timeout)) {
     words_.front() = absolute_program(words_.front());
   }
 
@@ -205,7 +213,8 @@ class Exploring {
   }
 
   static std::string difference_of(const ScheduleRun& first, const ScheduleRun& second) {
-    if (const std::string lines = first_difference(first.report_path(), second.report_path(), 0); !lines.empty()) return lines;
+    if (const std::string lines = first_difference(first.report_path(), second.report_path(), 0); !lines.empty())
+      return lines;
     if (first.failure.is_same(second.failure)) return "";
     const auto ending = [](const ScheduleRun& run) { return run.failure ? run.failure.message : std::string("good"); };
     return "with the same schedule it was first " + ending(first) + ", and then " + ending(second);
@@ -214,7 +223,8 @@ class Exploring {
   /// Runs a random schedule twice: whether it is the same, and how much there is to choose.
   void run_random(Exploration& exploration) {
     ScheduleRuns runs(program(1, limit_));
-    const ScheduleRun first = runs.run({"random", options_.seed, {}, {}}), second = runs.run({"random", options_.seed, {}, {}});
+    const ScheduleRun first = runs.run({"random", options_.seed, {}, {}}),
+                      second = runs.run({"random", options_.seed, {}, {}});
     if (exploration.difference.empty()) exploration.difference = difference_of(first, second);
     choices_ = first.report.choice_count;
     std::set<std::int64_t> streams, threads;
@@ -337,9 +347,10 @@ ExploreCommand::ExploreCommand(CLI::App& app)
     : command_(app.add_subcommand("explore", "Runs a program under many schedules of cpu_sim, and shows which fail")) {
   ExploreOptions& o = options_;
   command_->add_option("PROGRAM", o.words, "The program and its arguments, after --")->required();
-  strategy_ = command_->add_option("--strategy", o.strategy,
-                                   "What chooses: random, pct:D, urw, surw, round_robin, lazy or eager (default random)");
-  command_->add_option("--runs", o.runs, "How many runs (default 1000; of --exhaustive: all)")->check(CLI::PositiveNumber);
+  strategy_ = command_->add_option(
+      "--strategy", o.strategy, "What chooses: random, pct:D, urw, surw, round_robin, lazy or eager (default random)");
+  command_->add_option("--runs", o.runs, "How many runs (default 1000; of --exhaustive: all)")
+      ->check(CLI::PositiveNumber);
   command_->add_flag("--exhaustive", o.exhaustive, "Try all schedules, of a small program");
   command_->add_flag("--no-reduction", o.no_reduction, "Try those, too, that only exchange independent operations");
   command_->add_option("--time", o.time, "How long to go on: 90s, 15m, 2h");
@@ -349,11 +360,13 @@ ExploreCommand::ExploreCommand(CLI::App& app)
   command_->add_flag("--same-output", o.same_output, "Another output than the plain schedule's is a failure");
   command_->add_flag("--no-shrink", o.no_shrink, "Show failures as they were found");
   command_->add_flag("--fail-fast", o.fail_fast, "End with the first failure");
-  command_->add_option("--timeout", o.timeout,
-                       "Seconds after which a run has no end (default: 20 times the plain one's, at least 60)")
+  command_
+      ->add_option("--timeout", o.timeout,
+                   "Seconds after which a run has no end (default: 20 times the plain one's, at least 60)")
       ->check(CLI::PositiveNumber);
   command_->add_option("--out", o.out, "A new folder for what is kept of failures, with timelines of them");
-  command_->add_option("--replay", o.replay, "Take the choices of this report once more, and say whether it is the same run");
+  command_->add_option("--replay", o.replay,
+                       "Take the choices of this report once more, and say whether it is the same run");
   command_->add_flag("--json", o.json, "Write JSON");
   command_->footer(
       "Exit status:\n"

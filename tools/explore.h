@@ -19,10 +19,10 @@ struct ExploreOptions {
   std::uint64_t runs = 0;  ///< 0: not given
   std::string time;        ///< "": not given
   std::uint64_t seed = 0;
-  unsigned jobs = 0;       ///< 0: as many as there are processors
-  unsigned timeout = 0;    ///< in seconds; 0: chosen by how long the program takes
-  std::string out;         ///< a folder; "": one for temporary files
-  std::string replay;      ///< a report, whose choices are taken once more
+  unsigned jobs = 0;     ///< 0: as many as there are processors
+  unsigned timeout = 0;  ///< in seconds; 0: chosen by how long the program takes
+  std::string out;       ///< a folder; "": one for temporary files
+  std::string replay;    ///< a report, whose choices are taken once more
   bool exhaustive = false;
   bool no_reduction = false;
   bool same_output = false;

@@ -56,7 +56,8 @@ std::string bound_text(const Exploration& exploration) {
                                  std::min(100 * bound.class_probability, 100.0));
   if (const std::uint64_t depth = depth_of(exploration.strategy); depth != 0 && bound.depth_probability != 0) {
     text += fmt::format(
-        "; a bug of depth {} is met by a run with {:.2g} % at least ({} threads and streams, {} choices), and was missed "
+        "; a bug of depth {} is met by a run with {:.2g} % at least ({} threads and streams, {} choices), and was "
+        "missed "
         "with {:.2g} % at most",
         depth, 100 * bound.depth_probability, exploration.actors, exploration.search.longest, 100 * bound.missed);
   }
@@ -73,13 +74,14 @@ std::string searched_text(const Exploration& exploration) {
   }
   return fmt::format("{}, {} that count once ({} only exchanged independent operations), {} in {:.1f} s",
                      counted(search.runs, "run"), counted(search.classes, "schedule"), search.redundant,
-                     search.is_complete ? "which are all there are" : "which aren't all there are", exploration.seconds);
+                     search.is_complete ? "which are all there are" : "which aren't all there are",
+                     exploration.seconds);
 }
 
 std::string failure_text(const ExploredFailure& failure) {
   const RunFailure& what = failure.found.first.failure;
-  std::string text = "\n" + painted(Paint::bad, what.kind) + " in " + counted(failure.found.count, "run") + ", first in run " +
-                     std::to_string(failure.found.run);
+  std::string text = "\n" + painted(Paint::bad, what.kind) + " in " + counted(failure.found.count, "run") +
+                     ", first in run " + std::to_string(failure.found.run);
   if (!failure.by_seed.empty()) text += " (seed " + std::to_string(failure.found.first.schedule.seed) + ")";
   text += ": " + printable(what.message) + "\n";
   text += field("replay", failure.replay);
@@ -110,7 +112,10 @@ Json failure_json(const ExploredFailure& failure) {
   const ShrunkFailure& shrunk = failure.shrunk;
   Json deviations = Json::array();
   for (const Deviation& deviation : shrunk.deviations) {
-    deviations.push_back({{"choice", deviation.choice}, {"line", deviation.line}, {"what", deviation.what}, {"instead_of", deviation.instead}});
+    deviations.push_back({{"choice", deviation.choice},
+                          {"line", deviation.line},
+                          {"what", deviation.what},
+                          {"instead_of", deviation.instead}});
   }
   const bool has_seed = !failure.by_seed.empty();
   return {{"kind", failure.found.first.failure.kind},

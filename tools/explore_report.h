@@ -27,9 +27,9 @@ struct Exploration {
   std::uint64_t first_seed = 0;
   SearchResult search;
   std::vector<ExploredFailure> failures;
-  std::string difference;         ///< what isn't deterministic; "" if nothing was seen
-  std::uint64_t actors = 0;       ///< threads and streams
-  std::uint64_t total_runs = 0;   ///< with those of checks and of shrinking
+  std::string difference;        ///< what isn't deterministic; "" if nothing was seen
+  std::uint64_t actors = 0;      ///< threads and streams
+  std::uint64_t total_runs = 0;  ///< with those of checks and of shrinking
   double seconds = 0;
 };
 

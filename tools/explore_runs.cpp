@@ -88,14 +88,17 @@ RunFailure failure(const char* kind, const std::string& message) { return {kind,
 std::string without_numbers(const std::string& text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto is_digit = [&](std::size_t at) { return at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])); };
+    const auto is_digit = [&](std::size_t at) {
+      return at < text.size() && std::isdigit(static_cast<unsigned char>(text[at]));
+    };
     if (!is_digit(i)) {
       plain += text[i];
       continue;
     }
     const bool is_hex = text[i] == '0' && i + 1 < text.size() && text[i + 1] == 'x';
     if (is_hex) ++i;
-    while (is_digit(i + 1) || (is_hex && i + 1 < text.size() && std::isxdigit(static_cast<unsigned char>(text[i + 1])))) ++i;
+    while (is_digit(i + 1) || (is_hex && i + 1 < text.size() && std::isxdigit(static_cast<unsigned char>(text[i + 1]))))
+      ++i;
     plain += '#';
   }
   return plain;
@@ -187,7 +190,8 @@ RunFailure ScheduleRuns::reported_by_validate(const std::string& folder) const {
 RunFailure ScheduleRuns::judge(const ScheduleRun& run) const {
   if (run.start_error != 0) return {};
   if (run.hung) {
-    return failure("hang", "no end within " + std::to_string(run.took.count() / 1000) + " s" + last_call(run.report_path()));
+    return failure("hang",
+                   "no end within " + std::to_string(run.took.count() / 1000) + " s" + last_call(run.report_path()));
   }
   if (run.status == diverged_status && !run.report.diverged.empty()) return failure("diverged", run.report.diverged);
   if (run.status == deadlock_status && !run.report.deadlock.empty()) return failure("deadlock", run.report.deadlock);

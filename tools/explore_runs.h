@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of one program under cpu_sim's deterministic mode, each with its schedule, and what is wrong with how they ended.
+// Runs of one program under cpu_sim's deterministic mode, each with its schedule, and what is wrong with how they
+// ended.
 #pragma once
 
 #include <chrono>

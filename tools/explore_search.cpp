@@ -46,7 +46,8 @@ struct Branch {
 
 std::uint64_t with_options(std::uint64_t seen, const ScheduleChoice& choice) {
   for (const ScheduleOption& option : choice.options) {
-    seen = seen * 31 + std::hash<std::string>()(option.what) + static_cast<std::uint64_t>(option.stream) * 7 + option.number;
+    seen = seen * 31 + std::hash<std::string>()(option.what) + static_cast<std::uint64_t>(option.stream) * 7 +
+           option.number;
   }
   return seen;
 }
@@ -162,9 +163,10 @@ SearchResult enumerate_schedules(ScheduleRuns& runs, bool reduces, const SearchL
     Walk walk(*branch, reduces, branches);
     if (walk.seen_at(report) != branch->seen) {
       if (result.difference.empty()) {
-        result.difference = run.failure.kind == "diverged" ? run.failure.message
-                                                           : "the first " + std::to_string(branch->choices.size()) +
-                                                                 " choices were the same, and their options were others";
+        result.difference = run.failure.kind == "diverged"
+                                ? run.failure.message
+                                : "the first " + std::to_string(branch->choices.size()) +
+                                      " choices were the same, and their options were others";
       }
     } else if (walk.along(report)) {
       ++result.classes;

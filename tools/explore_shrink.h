@@ -19,8 +19,8 @@ struct Deviation {
 };
 
 struct ShrunkFailure {
-  bool is_tried = false;              ///< else nothing was run, and there is no deviation
-  bool is_replayed = false;           ///< the choices alone lead to the failure; else the rest is that of the first run
+  bool is_tried = false;     ///< else nothing was run, and there is no deviation
+  bool is_replayed = false;  ///< the choices alone lead to the failure; else the rest is that of the first run
   Schedule schedule;
   std::vector<Deviation> deviations;
   std::uint64_t before = 0;  ///< how many deviations there were

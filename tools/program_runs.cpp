@@ -111,7 +111,8 @@ void RunPool::start(std::uint64_t number, const RunVariables& variables) {
   std::vector<std::string> words = words_, environment = environment_with(variables);
   const std::vector<char*> word_pointers = pointers_to(words), environment_pointers = pointers_to(environment);
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error(std::string("can't make a pipe: ") + strerror(errno));
+  if (pipe2(ends.data(), O_CLOEXEC) != 0)
+    throw std::runtime_error(std::string("can't make a pipe: ") + strerror(errno));
   const pid_t parent = getpid();
   started.started = Clock::now();
   started.pid = fork();
@@ -168,7 +169,9 @@ std::chrono::milliseconds limit_of_runs(std::chrono::milliseconds plain) {
   return std::max<std::chrono::milliseconds>(std::chrono::minutes(1), plain * 20);
 }
 
-std::string run_folder(const std::string& folder, std::uint64_t number) { return folder + "/" + std::to_string(number); }
+std::string run_folder(const std::string& folder, std::uint64_t number) {
+  return folder + "/" + std::to_string(number);
+}
 
 std::set<std::string> differing_files(const std::string& folder, const std::string& other) {
   std::set<std::string> names = file_names(folder);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of one program, several at a time, each in a folder of its own. What the runs are for is said by their variables.
+// Runs of one program, several at a time, each in a folder of its own. What the runs are for is said by their
+// variables.
 #pragma once
 
 #include <sys/types.h>
@@ -29,8 +30,8 @@ struct ProgramRun {
 
 class RunPool {
  public:
-  /// Runs are made in folders of `folder`. `words` is the program, by an absolute path or a name that PATH leads to, and
-  /// its arguments. A run that takes longer than `limit` is killed, and so is what a run left behind in its process
+  /// Runs are made in folders of `folder`. `words` is the program, by an absolute path or a name that PATH leads to,
+  /// and its arguments. A run that takes longer than `limit` is killed, and so is what a run left behind in its process
   /// group.
   RunPool(std::vector<std::string> words, std::string folder, unsigned jobs, std::chrono::milliseconds limit)
       : words_(std::move(words)), folder_(std::move(folder)), jobs_(jobs), limit_(limit) {}

@@ -132,8 +132,8 @@ std::string ScheduleOption::name() const {
 
 bool is_independent(const ScheduleOption& one, const ScheduleOption& other) {
   if (!one.is_operation() || !other.is_operation() || one.stream == other.stream) return false;
-  return !conflict(one.writes, other) && !conflict(other.writes, one) &&
-         !(one.reads.is_all && other.writes.is_any()) && !(other.reads.is_all && one.writes.is_any());
+  return !conflict(one.writes, other) && !conflict(other.writes, one) && !(one.reads.is_all && other.writes.is_any()) &&
+         !(other.reads.is_all && one.writes.is_any());
 }
 
 ScheduleReport read_schedule_report(const std::string& path, ReportPart part) {

@@ -65,7 +65,8 @@ std::size_t brute_force(int first, int second, bool by_class) {
 
 }  // namespace
 
-TEST_CASE("Of a program that is right in each schedule explore says so, with what it may have missed, and leaves nothing") {
+TEST_CASE(
+    "Of a program that is right in each schedule explore says so, with what it may have missed, and leaves nothing") {
   const test::TempDir folder;
   const Run run = explore(folder, {"--runs", "100", "--json", "--strategy", "pct:2"}, {"is right"});
   INFO(run.out << run.err);
@@ -142,10 +143,12 @@ TEST_CASE("All schedules are as many as there are, and those of independent oper
 
 TEST_CASE("What is kept of a failure has its choices, its report, and its timeline beside a good one") {
   const test::TempDir folder;
-  const json failure = only_failure(explore(folder, {"--json", "--runs", "50", "--out", folder.file("out")}, {"fails"}));
+  const json failure =
+      only_failure(explore(folder, {"--json", "--runs", "50", "--out", folder.file("out")}, {"fails"}));
   const std::string kept = folder.file("out") + "/failure-1";
   CHECK(failure.at("output") == kept);
-  for (const char* const name : {"choices", "report", "stdout", "stderr"}) CHECK(std::filesystem::exists(kept + "/" + name));
+  for (const char* const name : {"choices", "report", "stdout", "stderr"})
+    CHECK(std::filesystem::exists(kept + "/" + name));
 #ifdef ANYPLACE_TOOL_TRACE
   CHECK_THAT(test::read_file(kept + "/failing.html"), Contains("the failing schedule") && Contains("copy x"));
   CHECK_THAT(test::read_file(kept + "/beside.html"), Contains("good.html"));
@@ -162,20 +165,25 @@ TEST_CASE("What is kept of a failure has its choices, its report, and its timeli
   CHECK_THAT(same.out, Contains("the same schedule; exit: exit status 1: got 1, which is wrong"));
   const Run other = explore(folder, {"--replay", kept + "/report"}, {"counts", "3", "1", "one"});
   CHECK(other.status == 1);
-  CHECK_THAT(other.err, Contains("diverge: ") && Contains("of the report was choice 0 between continue: submit, fill x"));
+  CHECK_THAT(other.err,
+             Contains("diverge: ") && Contains("of the report was choice 0 between continue: submit, fill x"));
   CHECK_THAT(explore(folder, {"--replay", folder.file("none")}, {"fails"}).err, Contains("is no report"));
 }
 
 TEST_CASE("What a seed doesn't decide is said") {
   const test::TempDir folder;
   const Run clock = explore(folder, {"--runs", "3"}, {"reads the clock"});
-  CHECK_THAT(clock.out, Contains("this program isn't deterministic: line 2 of the report was choice 0 between continue: submit, fill "));
-  CHECK_THAT(explore(folder, {"--runs", "3"}, {"forks"}).out, Contains("uncontrolled") && Contains("the child isn't scheduled"));
+  CHECK_THAT(
+      clock.out,
+      Contains("this program isn't deterministic: line 2 of the report was choice 0 between continue: submit, fill "));
+  CHECK_THAT(explore(folder, {"--runs", "3"}, {"forks"}).out,
+             Contains("uncontrolled") && Contains("the child isn't scheduled"));
 }
 
 TEST_CASE("A run without an end is a failure, which isn't shrunk") {
   const test::TempDir folder;
-  const json failure = only_failure(explore(folder, {"--json", "--runs", "20", "--fail-fast", "--timeout", "1"}, {"spins"}));
+  const json failure =
+      only_failure(explore(folder, {"--json", "--runs", "20", "--fail-fast", "--timeout", "1"}, {"spins"}));
   CHECK(failure.at("kind") == "hang");
   CHECK_THAT(failure.at("message").get<std::string>(), Contains("no end within 1 s; the last choice, "));
   const Run never = explore(folder, {"--timeout", "1"}, {"never ends"});

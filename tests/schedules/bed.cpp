@@ -35,8 +35,8 @@ std::uint32_t Bed::get(const anyplace::StreamView& stream, const anyplace::Buffe
 
 std::vector<Program> programs() {
   std::vector<Program> all;
-  for (const auto some : {event_programs(), stream_programs(), copy_programs(), host_programs(), memory_programs(),
-                          deep_programs()}) {
+  for (const auto some :
+       {event_programs(), stream_programs(), copy_programs(), host_programs(), memory_programs(), deep_programs()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

@@ -64,9 +64,9 @@ constexpr Program programs[] = {
      [](Bed& bed, bool right) {
        bed.set(bed.a, bed.x, 2);
        bed.b.wait_event(bed.a.record_event());
-       bed.b.copy(bed.y, bed.x);   // step 1 reads x and writes y
+       bed.b.copy(bed.y, bed.x);  // step 1 reads x and writes y
        if (right) bed.a.wait_event(bed.b.record_event());
-       bed.a.copy(bed.x, bed.z);   // step 2 reads z and writes x
+       bed.a.copy(bed.x, bed.z);  // step 2 reads z and writes x
        return bed.get(bed.b, bed.y) == 2;
      }},
     {"upload_and_kernel", "a kernel doesn't wait for the upload of its input", 1,

@@ -59,7 +59,8 @@ constexpr Program programs[] = {
        bed.a.synchronize();
        return *seen == 2;
      }},
-    {"thread_hands_over", "a thread reads what another one's stream writes: the threads are ordered, the streams aren't", 1,
+    {"thread_hands_over",
+     "a thread reads what another one's stream writes: the threads are ordered, the streams aren't", 1,
      [](Bed& bed, bool right) {
        std::thread([&] {
          bed.set(bed.a, bed.x, 2);

@@ -43,8 +43,8 @@ struct Bed {
 
 struct Program {
   const char* name;
-  const char* bug;  ///< what is wrong with the wrong form
-  unsigned depth;   ///< how many orders of two operations have to come together for a wrong result
+  const char* bug;                    ///< what is wrong with the wrong form
+  unsigned depth;                     ///< how many orders of two operations have to come together for a wrong result
   bool (*run)(Bed& bed, bool right);  ///< returns whether the result is right
 };
 

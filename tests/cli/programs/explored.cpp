@@ -114,11 +114,11 @@ class Model {
       reads += comma + (next == nullptr ? "null" : "[]");
       writes += comma + (next == nullptr ? "null" : "[[" + std::to_string(next->allocation) + ",0,64]]");
     }
-    write("{\"choice\":" + std::to_string(choice_) + ",\"kind\":\"step\",\"thread\":0,\"options\":" +
-          std::to_string(options.size()) + ",\"taken\":" + std::to_string(taken) + ",\"default\":" +
-          std::to_string(plain) + ",\"what\":[" + what + "],\"threads\":[" + threads + "],\"devices\":[" + streams +
-          "],\"streams\":[" + streams + "],\"numbers\":[" + numbers + "],\"reads\":[" + reads + "],\"writes\":[" +
-          writes + "]}");
+    write("{\"choice\":" + std::to_string(choice_) +
+          ",\"kind\":\"step\",\"thread\":0,\"options\":" + std::to_string(options.size()) +
+          ",\"taken\":" + std::to_string(taken) + ",\"default\":" + std::to_string(plain) + ",\"what\":[" + what +
+          "],\"threads\":[" + threads + "],\"devices\":[" + streams + "],\"streams\":[" + streams + "],\"numbers\":[" +
+          numbers + "],\"reads\":[" + reads + "],\"writes\":[" + writes + "]}");
     ++choice_;
     return taken;
   }
