@@ -79,6 +79,9 @@ TEST_CASE(
         Approx(1 / (answer.at("actors").get<double>() * answer.at("choices").get<double>())));
   CHECK(answer.at("difference").is_null());
   CHECK(std::filesystem::is_empty(folder.path()));
+  const Run timed = explore(folder, {"--time", "1s", "--json"}, {"is right"});
+  CHECK(timed.status == 0);
+  CHECK(timed.json().at("runs") >= 1);
 }
 
 TEST_CASE("A failure has its kind, its seed and a line that makes it again, shrunk to the fewest deviations") {

@@ -26,12 +26,13 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-Run explore(const test::TempDir& folder, const Words& options, const Words& arguments) {
+Run explore(const test::TempDir& folder, const Words& options, const Words& arguments, test::Variables variables = {}) {
   Words words{"explore", "--json"};
   words.insert(words.end(), options.begin(), options.end());
   words.insert(words.end(), {"--", ANYPLACE_SCHEDULES});
   words.insert(words.end(), arguments.begin(), arguments.end());
-  return run_command(words, {{"TMPDIR", folder.path().string()}});
+  variables["TMPDIR"] = folder.path().string();
+  return run_command(words, variables);
 }
 
 /// The names of the programs whose turn it is.
@@ -133,6 +134,33 @@ TEST_CASE("Explore finds the bug of each program, whose replay fails each time, 
                 failure.at("first_run").get<int>(), static_cast<int>(failure.at("deviations").size()),
                 failure.at("deviations_before").get<int>(), failure.at("shrink_runs").get<int>());
   }
+}
+
+TEST_CASE("A report of the layer validate is a failure, in any schedule and in each mode of the layer") {
+  for (const char* const mode : {"log", "throw", "abort"}) {
+    const test::TempDir folder;
+    const Run run = explore(folder, {"--runs", "2"}, {"no_wait", "wrong"},
+                            {{"ANYPLACE_LAYERS", "validate"}, {"ANYPLACE_VALIDATE", mode}});
+    INFO(mode << ": " << run.out << run.err);
+    CHECK(run.status == 1);
+    const json failure = run.json().at("failures").at(0);
+    CHECK(failure.at("kind") == "report");
+    CHECK(failure.at("plain") == true);
+    CHECK(failure.at("key").get<std::string>().starts_with("race:fill"));
+    CHECK_THAT(failure.at("replay").get<std::string>(), Catch::Contains("ANYPLACE_LAYERS=validate "));
+  }
+}
+
+TEST_CASE("A replay with another program says where the two diverge") {
+  const test::TempDir folder;
+  const json failure =
+      explore(folder, {"--runs", "2000", "--fail-fast"}, {"no_wait", "wrong"}).json().at("failures").front();
+  std::string line = failure.at("replay");
+  const std::string arguments = " no_wait wrong";
+  line.replace(line.rfind(arguments), arguments.size(), " counted 1 0 1");
+  const test::Ended ended = test::Process({"/bin/sh", "-c", line}).end();
+  CHECK(ended.status == 0);
+  CHECK_THAT(ended.out, Catch::Contains("diverge at the file's deviation s") && Catch::Contains("never came up"));
 }
 
 TEST_CASE("All schedules of a small program are as many as a brute force counts") {
