@@ -397,12 +397,12 @@ class CpuSimBackend final : public DeviceBackend {
   void expect_kernels() noexcept {
     if (engine_.config().report_faults) report_faults();
   }
-  /// Returns whether a copy from that memory of the host reads it now, in the deterministic mode. An idle stream's copy may
-  /// be executed at once anyway.
+  /// Returns whether a copy from that memory of the host reads it now, in the deterministic mode. An idle stream's copy
+  /// may be executed at once anyway.
   static bool stages(Stream& stream, anyplace_address source) {
     Device& device = stream.device();
-    const bool is_pageable = device.addresses().reach(device.index(), source).owner == no_device &&
-                             !device.registrations().contain(source);
+    const bool is_pageable =
+        device.addresses().reach(device.index(), source).owner == no_device && !device.registrations().contain(source);
     return is_pageable && !stream.done() && Director::get()->chooses_to_stage();
   }
   static Stream& stream_of(anyplace_stream stream) noexcept {
@@ -448,7 +448,7 @@ void CpuSimBackend::device_sample(std::int32_t device, anyplace_device_sample& o
 
 void CpuSimBackend::device_properties(std::int32_t device, anyplace_device_properties& out) {
   engine_.device(device);
-  out.compute_units = engine_.config().workers;
+  out.compute_units = engine_.device(device).scheduler().limit();
   constexpr std::uint64_t in_file =
       bit(ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY) | bit(ANYPLACE_CAPABILITY_BIT_INTERPROCESS_MEMORY);
   out.capabilities = capabilities | (VirtualMemory::is_supported() ? in_file : 0);
@@ -479,8 +479,8 @@ void CpuSimBackend::device_properties(std::int32_t device, anyplace_device_prope
 }  // namespace
 }  // namespace anyplace::cpu_sim
 
-/// Does what ANYPLACE_EXPORT_BACKEND's entry does. Here, and nowhere else, the deterministic mode's calls part from those
-/// of threads mode.
+/// Does what ANYPLACE_EXPORT_BACKEND's entry does. Here, and nowhere else, the deterministic mode's calls part from
+/// those of threads mode.
 extern "C" ANYPLACE_PLUGIN_EXPORT anyplace_status anyplace_backend_entry(const anyplace_host* host,
                                                                          anyplace_backend_table* table) {
   const anyplace_status status = anyplace::backend::detail::export_backend<anyplace::cpu_sim::CpuSimBackend>(

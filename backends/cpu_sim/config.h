@@ -15,11 +15,10 @@
 //                                   reported (fault_report.h); off: signals are left alone
 //   ANYPLACE_CPU_SIM_PROCESSOR      x86-64, x86-64-v2, x86-64-v3 or x86-64-v4: an image for a higher level is refused
 //                                   (processor.h); default: what the processor has
-//   ANYPLACE_CPU_SIM_MODE           threads (the default) or deterministic, as docs/cpu_sim-deterministic.md says; there
-//   ANYPLACE_CPU_SIM_SEED           a number, default 0
-//   ANYPLACE_CPU_SIM_STRATEGY       who chooses, default random
-//   ANYPLACE_CPU_SIM_REPORT         the file of the report, default none
-//   ANYPLACE_CPU_SIM_HASH           1: the schedule's hash is a line on standard error at the end; default 0
+//   ANYPLACE_CPU_SIM_MODE           threads (the default) or deterministic, as docs/cpu_sim-deterministic.md says;
+//   there ANYPLACE_CPU_SIM_SEED           a number, default 0 ANYPLACE_CPU_SIM_STRATEGY       who chooses, default
+//   random ANYPLACE_CPU_SIM_REPORT         the file of the report, default none ANYPLACE_CPU_SIM_HASH           1: the
+//   schedule's hash is a line on standard error at the end; default 0
 #pragma once
 
 #include <cstdint>

@@ -49,11 +49,14 @@ void Director::make(const Config& config) {
   if (!config.deterministic || director_ != nullptr) return;
   director_ = new Director(config);
   // What the child does isn't seen here, and the core refuses its calls.
-  pthread_atfork(nullptr, [] {
-    Director& director = *director_;
-    const Lock lock = director.enter();
-    director.report_uncontrolled("the process has forked, and what the child does is not in this schedule");
-  }, nullptr);
+  pthread_atfork(
+      nullptr,
+      [] {
+        Director& director = *director_;
+        const Lock lock = director.enter();
+        director.report_uncontrolled("the process has forked, and what the child does is not in this schedule");
+      },
+      nullptr);
 }
 
 /// Locks mutex_. A thread that waits for it isn't at rest (look_at_threads).
@@ -144,8 +147,7 @@ bool Director::wait_for(std::span<const Record> records, std::uint64_t timeout_n
   constexpr std::uint64_t longest_ns = INT64_MAX / 4;
   if (timeout_ns < longest_ns) {
     caller.deadline_ns = now_ns() + static_cast<std::int64_t>(timeout_ns);
-    caller.real_deadline_ns =
-        cpu_sim::now_ns() + std::min(static_cast<std::int64_t>(timeout_ns), longest_real_wait_ns);
+    caller.real_deadline_ns = cpu_sim::now_ns() + std::min(static_cast<std::int64_t>(timeout_ns), longest_real_wait_ns);
   }
   caller.records = records;
   take_turn(lock, caller, Caller::State::waits);
@@ -252,19 +254,21 @@ std::vector<Director::Candidate> Director::candidates() {
   // Nothing of a stream happens between two calls; while all calls only begin, there has been a choice already.
   if (all_enter) return found;
   const std::size_t threads = found.size();
+  unsigned most_urgent = levels;
+  for (const Task* const task : ready_) most_urgent = std::min(most_urgent, task->level());
   for (Task* const task : ready_) {
+    if (task->level() != most_urgent) continue;
     Candidate candidate;
     candidate.task = task;
     task->describe(candidate.operation);
     const Operation& operation = candidate.operation;
-    candidate.option = {2 * operation.stream + 1, false, false,
-                        operation.done,           std::max<std::uint64_t>(operation.left, 1),
-                        allocations_of(operation)};
+    candidate.option = {
+        2 * operation.stream + 1, false, false, operation.done, std::max<std::uint64_t>(operation.left, 1),
+        allocations_of(operation)};
     found.push_back(std::move(candidate));
   }
-  std::stable_sort(
-      found.begin() + static_cast<std::ptrdiff_t>(threads), found.end(),
-      [](const Candidate& a, const Candidate& b) { return a.operation.stream < b.operation.stream; });
+  std::stable_sort(found.begin() + static_cast<std::ptrdiff_t>(threads), found.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.operation.stream < b.operation.stream; });
   mark_needed(found);
   const auto asks_in_vain = [](const Candidate& each) {
     return each.caller != nullptr && each.caller->in_vain >= most_in_vain;
@@ -277,7 +281,8 @@ std::vector<Director::Candidate> Director::candidates() {
 void Director::mark_needed(std::vector<Candidate>& candidates) {
   std::map<const Timeline*, Operation> streams;
   std::vector<Record> needed;
-  for (const Caller* const caller : callers_) needed.insert(needed.end(), caller->records.begin(), caller->records.end());
+  for (const Caller* const caller : callers_)
+    needed.insert(needed.end(), caller->records.begin(), caller->records.end());
   if (needed.empty()) return;
   for (Task* const stream : streams_) {
     Operation operation;
@@ -297,6 +302,16 @@ void Director::mark_needed(std::vector<Candidate>& candidates) {
   }
 }
 
+/// Returns the index of the candidate that has been ready longest; the number of candidates if none is an operation.
+std::size_t Director::index_of_first_ready(const std::vector<Candidate>& candidates) const {
+  for (const Task* const task : ready_) {
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (candidates[i].task == task) return i;
+    }
+  }
+  return candidates.size();
+}
+
 std::size_t Director::choose(const std::vector<Candidate>& candidates) {
   std::vector<Option> options;
   for (const Candidate& candidate : candidates) options.push_back(candidate.option);
@@ -304,8 +319,7 @@ std::size_t Director::choose(const std::vector<Candidate>& candidates) {
   const auto index_where = [&](auto matches) {
     return static_cast<std::size_t>(std::find_if(candidates.begin(), candidates.end(), matches) - candidates.begin());
   };
-  std::size_t plain = candidates.size();
-  if (!ready_.empty()) plain = index_where([&](const Candidate& each) { return each.task == ready_.front(); });
+  std::size_t plain = index_of_first_ready(candidates);
   if (plain == candidates.size()) {
     plain = index_where([&](const Candidate& each) { return each.caller != nullptr && each.caller == last_holder_; });
   }
@@ -358,7 +372,7 @@ void Director::ready(Task& task) noexcept {
 void Director::supervise() noexcept {
   constexpr std::chrono::milliseconds pause(1);
   // A thread that computes between two calls isn't one that waits, unless it does so for very long.
-  constexpr std::int64_t long_patience_ns = 1'000'000'000;
+  constexpr std::int64_t long_patience_ns = 500'000'000;
   Lock lock = enter();
   supervisor_id_ = this_thread();
   while (!stopped_) {

@@ -108,8 +108,8 @@ class Director {
     State state = State::outside;
     const char* call = "";
     std::uint64_t calls = 0;
-    std::span<const Record> records;        // It waits for them.
-    std::int64_t deadline_ns = INT64_MAX;   // It waits until this virtual time.
+    std::span<const Record> records;       // It waits for them.
+    std::int64_t deadline_ns = INT64_MAX;  // It waits until this virtual time.
     std::int64_t real_deadline_ns = INT64_MAX;
     unsigned in_vain = 0;  // So many calls in a row found that something isn't done, and nothing happened since.
     std::condition_variable turn;
@@ -158,6 +158,7 @@ class Director {
   bool may_go_on(const Caller& caller) const noexcept;
   std::vector<Candidate> candidates();
   void mark_needed(std::vector<Candidate>& candidates);
+  std::size_t index_of_first_ready(const std::vector<Candidate>& candidates) const;
   std::size_t choose(const std::vector<Candidate>& candidates);
   std::size_t ask(const std::vector<Option>& options, std::size_t plain, const std::vector<std::string>& what);
   void execute(Lock& lock, const Candidate& candidate);
@@ -220,7 +221,7 @@ class Director {
   std::map<anyplace_address, Memory> memory_;
   std::uint64_t allocations_ = 0;
   ProcessThreads threads_;
-  std::set<std::string> said_;  // These uncontrolled things are in the report.
+  std::set<std::string> said_;       // These uncontrolled things are in the report.
   std::int64_t stuck_since_ns_ = 0;  // Since this real time there has been nothing to choose from; 0 if there is.
   std::uint64_t choices_ = 0;
   std::uint64_t ran_ = 0;

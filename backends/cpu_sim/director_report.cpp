@@ -27,9 +27,7 @@ std::string array(const char* name, const Candidates& candidates, Write write) {
 }  // namespace
 
 Director::Director(const Config& config)
-    : prints_hash_(config.prints_hash),
-      strategy_(make_strategy(config.strategy, config.seed)),
-      report_(config.report) {
+    : prints_hash_(config.prints_hash), strategy_(make_strategy(config.strategy, config.seed)), report_(config.report) {
   report_.line("{\"anyplace_cpu_sim_report\":1,\"mode\":\"deterministic\",\"strategy\":" + json_text(config.strategy) +
                ",\"seed\":" + number(config.seed) + "}");
 }
@@ -94,17 +92,16 @@ void Director::report_choice(const std::vector<Candidate>& candidates, std::size
     };
   };
   text += array("what", candidates, [](const Candidate& each) { return json_text(what_of(each)); });
-  text += array("threads", candidates, [](const Candidate& each) {
-    return each.caller != nullptr ? number(each.caller->number) : "-1";
-  });
+  text += array("threads", candidates,
+                [](const Candidate& each) { return each.caller != nullptr ? number(each.caller->number) : "-1"; });
   text += array("devices", candidates, [](const Candidate& each) { return std::to_string(each.operation.device); });
-  text += array("streams", candidates, [](const Candidate& each) {
-    return each.caller != nullptr ? "-1" : number(each.operation.stream);
-  });
+  text += array("streams", candidates,
+                [](const Candidate& each) { return each.caller != nullptr ? "-1" : number(each.operation.stream); });
   text += array("numbers", candidates, [](const Candidate& each) { return number(each.option.done); });
-  text += array("reads", candidates, of_operation([this](const Operation& each) { return ranges_text(each, each.reads); }));
   text +=
-      array("writes", candidates, of_operation([this](const Operation& each) { return ranges_text(each, each.writes); }));
+      array("reads", candidates, of_operation([this](const Operation& each) { return ranges_text(each, each.reads); }));
+  text += array("writes", candidates,
+                of_operation([this](const Operation& each) { return ranges_text(each, each.writes); }));
   text += array("touches", candidates,
                 of_operation([](const Operation& each) { return "[\"s" + number(each.stream) + "\"]"; }));
   report_.line(text + "}");

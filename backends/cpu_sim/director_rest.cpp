@@ -17,10 +17,11 @@ namespace {
 
 // An operation is usually over within this time; only then is the kernel asked what its thread does.
 constexpr std::chrono::milliseconds soon(2);
-// A thread that computes for longer than this, in its own processor time, isn't waited for any more: it may spin until
-// another thread has done something.
-constexpr std::int64_t patience_ns = 300'000'000;
-// One that has done so before is waited for so long.
+// An operation, or a thread between two calls, that computes for longer than this, in its own processor time, isn't
+// waited for any more: it may spin until another thread has done something.
+constexpr std::int64_t operation_patience_ns = 300'000'000;
+constexpr std::int64_t thread_patience_ns = 50'000'000;
+// One that has done so before is waited for so long in real time.
 constexpr std::int64_t short_patience_ns = 2'000'000;
 // Where the kernel doesn't tell what threads do, an operation that isn't over after this time counts as blocked.
 constexpr std::int64_t blind_ns = 100'000'000;
@@ -31,7 +32,8 @@ constexpr std::int64_t background_ns = 500'000'000;
 
 bool Director::own_work_is_over() const noexcept {
   return std::none_of(executors_.begin(), executors_.end(), [](const auto& each) { return each->task != nullptr; }) &&
-         std::none_of(host_threads_.begin(), host_threads_.end(), [](const auto& each) { return each.second.busy != 0; });
+         std::none_of(host_threads_.begin(), host_threads_.end(),
+                      [](const auto& each) { return each.second.busy != 0; });
 }
 
 /// Returns whether there is work that isn't over, and wasn't blocked when the process last came to rest.
@@ -60,9 +62,8 @@ bool Director::is_own(pid_t thread) const noexcept {
 bool Director::has_own_work(pid_t thread) const noexcept {
   return std::any_of(executors_.begin(), executors_.end(),
                      [thread](const auto& each) { return each->id == thread && each->task != nullptr; }) ||
-         std::any_of(host_threads_.begin(), host_threads_.end(), [thread](const auto& each) {
-           return each.second.id == thread && each.second.busy != 0;
-         });
+         std::any_of(host_threads_.begin(), host_threads_.end(),
+                     [thread](const auto& each) { return each.second.id == thread && each.second.busy != 0; });
 }
 
 /// Returns when each operation is over or blocked, and each thread waits for its turn or for something else.
@@ -71,9 +72,10 @@ void Director::settle(Lock& lock) {
   for (auto& [id, thread] : threads_.list(false)) thread.since_ns = 0;
   for (unsigned round = 0;; ++round) {
     if (own_work_goes_on()) rest_.wait_for(lock, soon, [this] { return !own_work_goes_on(); });
-    if (threads_.is_known() ? look_at_threads(patience_ns) : own_work_is_over()) break;
+    if (threads_.is_known() ? look_at_threads(thread_patience_ns) : own_work_is_over()) break;
     if (!threads_.is_known() && cpu_sim::now_ns() - began_ns > blind_ns) {
-      return report_uncontrolled("the system doesn't tell what threads do (/proc/self/task), and an operation takes long");
+      return report_uncontrolled(
+          "the system doesn't tell what threads do (/proc/self/task), and an operation takes long");
     }
     lock.unlock();
     if (round < 20) {
@@ -113,8 +115,10 @@ bool Director::look_at_threads(std::int64_t patience_ns) {
       continue;
     }
     if (thread.spins || thread.name().starts_with("anyplace-")) continue;
-    if (thread.since_ns == 0) thread.since_ns = std::max<std::int64_t>(thread.before_ns, 1);
-    if (thread.before_ns - thread.since_ns < (thread.has_spun ? short_patience_ns : patience_ns)) return false;
+    const std::int64_t time_ns = thread.has_spun ? cpu_sim::now_ns() : thread.before_ns;
+    if (thread.since_ns == 0) thread.since_ns = std::max<std::int64_t>(time_ns, 1);
+    const std::int64_t whole_ns = is_own(id) ? operation_patience_ns : patience_ns;
+    if (time_ns - thread.since_ns < (thread.has_spun ? short_patience_ns : whole_ns)) return false;
     thread.spins = thread.has_spun = true;
     report_uncontrolled(is_own(id) ? "an operation computes for long, and others are executed meanwhile"
                                    : "a thread computes for long between two calls, and others go on meanwhile");
@@ -184,8 +188,7 @@ std::string Director::what_waits() {
     }
     text += "; ";
   }
-  std::sort(pending.begin(), pending.end(),
-            [](const Operation& a, const Operation& b) { return a.stream < b.stream; });
+  std::sort(pending.begin(), pending.end(), [](const Operation& a, const Operation& b) { return a.stream < b.stream; });
   for (const Operation& operation : pending) {
     text += "stream " + std::to_string(operation.stream) + " of device " + std::to_string(operation.device) +
             " is at \"" + operation.what + "\"";

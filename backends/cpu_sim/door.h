@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The door: in the deterministic mode each entry that submits, asks or waits, or that makes a stream or memory, goes by the director
-// (director.h). The other entries change nothing that a choice depends on.
+// The door: in the deterministic mode each entry that submits, asks or waits, or that makes a stream or memory, goes by
+// the director (director.h). The other entries change nothing that a choice depends on.
 #pragma once
 
 #include <anyplace/backend/abi.h>

@@ -18,8 +18,8 @@
 
 #include "address_space.h"
 #include "command.h"
-#include "operation.h"
 #include "file_run.h"
+#include "operation.h"
 
 namespace anyplace::cpu_sim {
 

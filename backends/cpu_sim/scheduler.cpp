@@ -41,7 +41,8 @@ void lower(std::atomic<std::uint32_t>& counter) noexcept {
 
 }  // namespace
 
-Scheduler::Scheduler(std::uint32_t workers, std::int64_t backoff_ns) : limit_(workers), backoff_ns_(backoff_ns), director_(Director::get()) {
+Scheduler::Scheduler(std::uint32_t workers, std::int64_t backoff_ns)
+    : limit_(workers), backoff_ns_(backoff_ns), director_(Director::get()) {
   threads_.reserve(workers);
   workers_.reserve(workers);
 }

@@ -136,7 +136,9 @@ class Uniform final : public Strategy {
   }
 
  private:
-  bool is_selected(const Option& option) const noexcept { return option.is_thread || (option.touched & selected_) != 0; }
+  bool is_selected(const Option& option) const noexcept {
+    return option.is_thread || (option.touched & selected_) != 0;
+  }
   std::uint64_t weight(const Option& option) const noexcept {
     if (!option.is_thread) return std::max<std::uint64_t>(option.left, 1);
     return option.done < calls_ ? calls_ - option.done : 1;
@@ -195,9 +197,10 @@ class Choices final : public Strategy {
 // ---- Parsing -------------------------------------------------------------------------------------------------------
 
 [[noreturn]] void refuse(const std::string& text) {
-  bad_argument("ANYPLACE_CPU_SIM_STRATEGY is " + quoted(text) +
-               "\nallowed is random, pct:D, pct:D:K, urw, urw:K, surw, surw:K, round_robin, lazy, eager or choices:FILE, "
-               "with D and K from 1 to 1000000000");
+  bad_argument(
+      "ANYPLACE_CPU_SIM_STRATEGY is " + quoted(text) +
+      "\nallowed is random, pct:D, pct:D:K, urw, urw:K, surw, surw:K, round_robin, lazy, eager or choices:FILE, "
+      "with D and K from 1 to 1000000000");
 }
 
 /// Parses a number from 1 to a billion. Returns nothing for any other text.

@@ -16,11 +16,11 @@
 namespace anyplace::cpu_sim {
 
 struct Option {
-  std::uint64_t actor = 0;  ///< It is the same for each option of one host thread or stream, and no other's.
-  bool is_thread = false;   ///< It says that a host thread goes on; else a stream executes an operation.
-  bool is_needed = false;   ///< It says that a host thread waits for that stream.
-  std::uint64_t done = 0;   ///< The actor has made so many calls, or its stream has executed so many operations.
-  std::uint64_t left = 0;   ///< A stream has so many commands left; it is 0 for a thread.
+  std::uint64_t actor = 0;    ///< It is the same for each option of one host thread or stream, and no other's.
+  bool is_thread = false;     ///< It says that a host thread goes on; else a stream executes an operation.
+  bool is_needed = false;     ///< It says that a host thread waits for that stream.
+  std::uint64_t done = 0;     ///< The actor has made so many calls, or its stream has executed so many operations.
+  std::uint64_t left = 0;     ///< A stream has so many commands left; it is 0 for a thread.
   std::uint64_t touched = 0;  ///< It has a bit for each allocation that the operation may touch, by number modulo 64.
 };
 

@@ -243,8 +243,8 @@ class Stream final : public Task {
   StreamPool& pool_;
   std::uint64_t cookie_ = 0;
   Device* device_ = nullptr;
-  std::uint64_t id_ = 0;      // It is written under the pool's lock; 0 means that the first handle is gone.
-  std::uint64_t number_ = 0;  // It is the last id_ that isn't 0, and written with it.
+  std::uint64_t id_ = 0;       // It is written under the pool's lock; 0 means that the first handle is gone.
+  std::uint64_t number_ = 0;   // It is the last id_ that isn't 0, and written with it.
   std::uint64_t stepped_ = 0;  // It counts the operations of the deterministic mode; the owner writes it.
 
   // Device::mutex_ guards these.

@@ -65,7 +65,8 @@ std::string choices_of(const std::string& report) {
 
 }  // namespace
 
-TEST_CASE("Given one seed, When a program of two streams and two threads runs three times, Then its reports are equal") {
+TEST_CASE(
+    "Given one seed, When a program of two streams and two threads runs three times, Then its reports are equal") {
   for (const char* strategy : {"random", "pct:3", "surw"}) {
     for (const char* program : {"two_streams", "two_threads"}) {
       const Scheduled first = run(program, strategy, "7");
@@ -103,7 +104,9 @@ TEST_CASE("Given any strategy, Then every program ends as it does in threads mod
   }
 }
 
-TEST_CASE("Given a missing wait, Then some seed shows it, its seed and its choices show it each time, and with the wait none does") {
+TEST_CASE(
+    "Given a missing wait, Then some seed shows it, its seed and its choices show it each time, and with the wait none "
+    "does") {
   int failing = -1;
   for (int seed = 0; seed < 50 && failing < 0; ++seed) {
     if (run("missing_wait", "random", std::to_string(seed)).status != 0) failing = seed;
@@ -129,8 +132,9 @@ TEST_CASE("Given a copy from pageable memory, Then lazy reads it at the wait, an
 TEST_CASE("Given a wait that nothing can end, Then it is a deadlock, which says who waits for what") {
   const Scheduled ended = run("deadlock", "random");
   CHECK(ended.status == deadlock_status);
-  CHECK_THAT(ended.out, Catch::Contains("deadlock: thread 0 waits in stream_synchronize for stream 2; stream 1 of device "
-                                        "0 is at \"wait for a gate\""));
+  CHECK_THAT(ended.out,
+             Catch::Contains("deadlock: thread 0 waits in stream_synchronize for stream 2; stream 1 of device "
+                             "0 is at \"wait for a gate\""));
   CHECK_THAT(ended.out, Catch::Contains("stream 2 of device 0 is at \"wait\" for stream 1"));
   CHECK_THAT(ended.report, Catch::Contains("{\"deadlock\":\"thread 0 waits"));
 }
