@@ -122,6 +122,11 @@ void Director::report_uncontrolled(const std::string& what) {
 }
 
 void Director::report_end() {
+  if (const std::string unmet = strategy_->unmet(); !unmet.empty()) {
+    const std::string text = "the file's deviation " + unmet + ", which never came up";
+    report_.line("{\"diverged\":" + json_text(text) + "}");
+    std::fprintf(stderr, "anyplace: cpu_sim: the program and the file of choices diverge at %s\n", text.c_str());
+  }
   const std::string hash = report_.hash_text();
   report_.line("{\"end\":1,\"choices\":" + number(choices_) + ",\"ran\":" + number(ran_) + ",\"uncontrolled\":" +
                number(said_.size()) + ",\"calls\":" + number(calls_) + ",\"hash\":\"" + hash + "\"}");

@@ -161,13 +161,36 @@ class Uniform final : public Strategy {
 
 class Choices final : public Strategy {
  public:
-  explicit Choices(std::vector<std::size_t> choices) noexcept : choices_(std::move(choices)) {}
-  std::size_t choose(std::span<const Option>, std::size_t plain) override {
-    return next_ < choices_.size() ? choices_[next_++] : plain;
+  /// An actor and how much it has done name an option in every schedule of a program.
+  using Name = std::pair<std::uint64_t, std::uint64_t>;
+  struct Deviation {
+    Name plain, taken;
+    std::string line;
+  };
+  struct File {
+    std::vector<std::size_t> options;   // They are taken at the first choices.
+    std::vector<Deviation> deviations;  // They are in the order in which they come up.
+  };
+
+  explicit Choices(File file) noexcept : file_(std::move(file)) {}
+  std::size_t choose(std::span<const Option> options, std::size_t plain) override {
+    if (next_ < file_.options.size()) return file_.options[next_++];
+    for (auto each = file_.deviations.begin(); each != file_.deviations.end(); ++each) {
+      if (each->plain != name_of(options[plain])) continue;
+      const auto is_taken = [&](const Option& option) { return name_of(option) == each->taken; };
+      const auto taken = std::find_if(options.begin(), options.end(), is_taken);
+      if (taken == options.end()) continue;
+      file_.deviations.erase(each);
+      return static_cast<std::size_t>(taken - options.begin());
+    }
+    return plain;
   }
+  std::string unmet() const override { return file_.deviations.empty() ? "" : file_.deviations.front().line; }
 
  private:
-  const std::vector<std::size_t> choices_;
+  static Name name_of(const Option& option) noexcept { return {option.actor, option.done}; }
+
+  File file_;
   std::size_t next_ = 0;
 };
 
@@ -188,22 +211,48 @@ std::optional<std::uint64_t> parse_count(std::string_view text) noexcept {
   return number;
 }
 
-std::vector<std::size_t> read_choices(const std::string& path) {
+/// Parses t0.7, the thread 0 after 7 calls, or s4.1, the operation of stream 4 that comes after another one.
+std::optional<Choices::Name> parse_name(std::string_view text) noexcept {
+  const std::size_t point = text.find('.');
+  if (point == std::string_view::npos || (text[0] != 't' && text[0] != 's')) return {};
+  const auto number = [](std::string_view digits, std::uint64_t& into) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), into);
+    return error == std::errc() && end == digits.data() + digits.size();
+  };
+  Choices::Name name;
+  if (!number(text.substr(1, point - 1), name.first) || !number(text.substr(point + 1), name.second)) return {};
+  name.first = 2 * name.first + (text[0] == 's' ? 1 : 0);
+  return name;
+}
+
+/// Adds a line to the file. Returns false if it isn't one.
+bool parse_choice(const std::string& line, Choices::File& file) {
+  const std::size_t blank = line.find(' ');
+  if (blank != std::string::npos) {
+    const auto plain = parse_name(std::string_view(line).substr(0, blank));
+    const auto taken = parse_name(std::string_view(line).substr(blank + 1));
+    if (plain && taken) file.deviations.push_back({*plain, *taken, line});
+    return plain && taken;
+  }
+  std::size_t option = 0;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), option);
+  file.options.push_back(option);
+  return error == std::errc() && end == line.data() + line.size();
+}
+
+Choices::File read_choices(const std::string& path) {
   std::ifstream file(path);
   if (!file) {
     bad_argument("the choices of ANYPLACE_CPU_SIM_STRATEGY can't be read: " + quoted(path) + ": " +
                  std::strerror(errno));
   }
-  std::vector<std::size_t> choices;
-  for (std::string line; std::getline(file, line);) {
-    std::size_t choice = 0;
-    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), choice);
-    if (error != std::errc() || end != line.data() + line.size()) {
-      bad_argument("line " + std::to_string(choices.size() + 1) + " of " + quoted(path) +
-                   ", the choices of ANYPLACE_CPU_SIM_STRATEGY, is " + quoted(line) +
-                   "\neach line is one decimal number, the option at that choice");
-    }
-    choices.push_back(choice);
+  Choices::File choices;
+  std::size_t number = 1;
+  for (std::string line; std::getline(file, line); ++number) {
+    if (parse_choice(line, choices)) continue;
+    bad_argument("line " + std::to_string(number) + " of " + quoted(path) +
+                 ", the choices of ANYPLACE_CPU_SIM_STRATEGY, is " + quoted(line) +
+                 "\neach line is one decimal number, the option at that choice, or a deviation as 's4.1 t0.7'");
   }
   return choices;
 }

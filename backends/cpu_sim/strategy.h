@@ -34,6 +34,8 @@ class Strategy {
   /// Returns the index of the option to take. There are at least two. `plain` is the one that the plain schedule takes.
   /// A result that is no index says that the schedule which the strategy follows is another program's.
   virtual std::size_t choose(std::span<const Option> options, std::size_t plain) = 0;
+  /// Returns what a schedule that is followed has that never came up: it is another program's, then. "": nothing.
+  virtual std::string unmet() const { return {}; }
 };
 
 /// Makes the strategy that the text names, as docs/cpu_sim-deterministic.md has them. Throws Failure(INVALID_ARGUMENT),
