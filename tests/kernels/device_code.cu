@@ -5,6 +5,7 @@
 #include <anyplace/device_code.h>
 
 #include "device_code_types.h"
+#include "extern_shared_first.h"
 
 // -- Where a thread is.
 
@@ -57,6 +58,14 @@ extern "C" __global__ void sum_extern(unsigned* sums, const unsigned* values) {
   of_the_launch[threadIdx.x] = values[blockIdx.x * blockDim.x + threadIdx.x];
   __syncthreads();
   const unsigned sum = sum_of_block(of_the_launch);
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
+extern "C" __global__ void sum_extern_in_a_header(unsigned* sums, const unsigned* values) {
+  unsigned* const own = memory_of_the_launch<unsigned>();
+  own[threadIdx.x] = values[blockIdx.x * blockDim.x + threadIdx.x];
+  __syncthreads();
+  const unsigned sum = sum_of_block(own);
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
@@ -208,7 +217,7 @@ extern "C" __global__ void parameters(ParameterResults* out, uint8_t a, int16_t 
   out->f = f;
 }
 
-ANYPLACE_EXPORT_KERNELS(indices, nothing, count_threads, sum_static, sum_dynamic, sum_extern, transpose, rotate, leave_early,
+ANYPLACE_EXPORT_KERNELS(indices, nothing, count_threads, sum_static, sum_dynamic, sum_extern, sum_extern_in_a_header, transpose, rotate, leave_early,
                         leave_one_by_one, keep);
 ANYPLACE_EXPORT_KERNELS(atomics, last_block);
 ANYPLACE_EXPORT_KERNELS(functions, parameters);
