@@ -193,6 +193,10 @@ extern "C" __global__ void functions(FunctionResults* out, float x, int i) {
   out->brev = __brev(0x80000001u << 1);
   out->umulhi = __umulhi(0x80000000u, 6u);
   out->bits = __float_as_uint(1.0f);
+  out->mul24 = __mul24(0x7f000003, i) + static_cast<int>(__umul24(0xff000002u, 5u));
+  const float half = x + 0.5f;  // 4.5
+  out->rounded[0] = __float2int_rd(-half), out->rounded[1] = __float2int_rn(half);
+  out->rounded[2] = __float2int_ru(half), out->rounded[3] = __float2int_rz(-half);
   out->clamped = clamped(i, -5, 5) + static_cast<int>(clamped(2.5f, 0.0f, 1.0f));
   out->unsigned_wins = max(-1, 1u);
   out->roots = sqrtf(x) + rsqrtf(x) + floorf(2.7f) + ceilf(2.2f) + truncf(-1.5f) + fabsf(-1.0f) + fmaf(2.0f, 3.0f, 4.0f) +
