@@ -253,6 +253,7 @@ def _bytes_of(array: Array) -> bytearray:
     stream = _stream(array)
     host = bytearray(array.nbytes)
     if array.size != 0:
+        stream.synchronize()  # a copy to memory that isn't pinned may wait, which Ctrl-C doesn't end
         # Memory without a type is as the array's, and contiguous.
         stream.copy(host, array)
         stream.synchronize()

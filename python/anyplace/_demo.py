@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import Any
 
 from ._core import Buffer, Device, Event, HostBuffer, Stream
 from ._errors import Error
@@ -42,7 +41,7 @@ def _run(device: Device, pieces: int) -> int:
         reader.wait_event(writer.record_event())  # holds back the stream, not this thread
         piece.record_stream(reader)  # the piece is let go below, and freed when both streams are done with it
         reader.copy(joined[i * size : (i + 1) * size], piece)
-    host: Any = HostBuffer(device, pieces * size)  # checkers don't know that it lends memory
+    host = HostBuffer(device, pieces * size)
     reader.copy(host, joined)
     reader.record_event(end)
     print(f"submitted; {'done already' if reader.query() else 'the streams are still at work'}")

@@ -23,6 +23,7 @@ void bind_awaiting() {
 }
 
 void bind_extensions(nb::module_& module) {
+  bind_dlpack(module);
   bind_protocols(module);
   bind_arithmetic();
   bind_awaiting();

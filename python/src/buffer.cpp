@@ -65,6 +65,7 @@ int lend(PyObject* self, Py_buffer* view, int flags, Data data) {
     return -1;
   }
   auto& object = *nb::inst_ptr<Object>(self);
+  const nb::ft_object_guard guard(self);  // of `lent`, beside close()
   try {
     const HostSpan span = data(object);
     static char nothing;  // memoryviews of no bytes have an address, too
@@ -83,6 +84,7 @@ int lend(PyObject* self, Py_buffer* view, int flags, Data data) {
 
 template <class Object>
 void take_back(PyObject* self, Py_buffer*) {
+  const nb::ft_object_guard guard(self);
   --nb::inst_ptr<Object>(nb::handle(self))->lent;
 }
 
@@ -156,7 +158,7 @@ void bind_buffer(nb::module_& module) {
           "record_stream",
           [](const BufferObject& buffer, const StreamObject& stream) { buffer.view.record_stream(stream.view); },
           "stream"_a, "Says that work on `stream`, submitted until the memory is freed, uses it.")
-      .def("close", &close<BufferObject>, "Gives the memory up, which never waits; slices keep it.")
+      .def("close", &close<BufferObject>, nb::lock_self(), "Gives the memory up, which never waits; slices keep it.")
       .def_prop_ro(
           "__array_interface__",
           [](const BufferObject& buffer) {
@@ -196,7 +198,7 @@ void bind_host_buffer(nb::module_& module) {
             open_memory(buffer).record_stream(stream.view);
           },
           "stream"_a)
-      .def("close", &close<HostBufferObject>, "Gives the memory up, which never waits.")
+      .def("close", &close<HostBufferObject>, nb::lock_self(), "Gives the memory up, which never waits.")
       .def_prop_ro(
           "__array_interface__",
           [](const HostBufferObject& buffer) {

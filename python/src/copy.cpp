@@ -18,7 +18,10 @@
 namespace anyplace::python {
 namespace {
 
-/// Memory that copies use, with the event behind those; guarded by the GIL.
+/// Guards kept() and captures() where there is no GIL.
+nb::ft_mutex mutex;
+
+/// Memory that copies use, with the event behind those.
 struct Kept {
   Event done;
   LentMemory memory;
@@ -26,6 +29,12 @@ struct Kept {
 std::deque<Kept>& kept() {
   static auto* const memory = new std::deque<Kept>();  // work that is pending at exit may still use it
   return *memory;
+}
+
+/// The graphs that are being captured.
+std::vector<GraphObject*>& captures() {
+  static std::vector<GraphObject*> graphs;
+  return graphs;
 }
 
 /// One side of a copy: an array, a buffer, or memory of the host.
@@ -84,31 +93,41 @@ void copy_between(const StreamObject& stream, const nb::object& destination, con
   if (from.lent) keep_until_done(stream.view, std::move(*from.lent));
 }
 
-std::vector<GraphObject*>& captures() {
-  static std::vector<GraphObject*> graphs;
-  return graphs;
+void add_capture(GraphObject* graph) {
+  const nb::ft_lock_guard lock(mutex);
+  captures().push_back(graph);
+}
+
+void remove_capture(GraphObject* graph) {
+  const nb::ft_lock_guard lock(mutex);
+  std::erase(captures(), graph);
 }
 
 void keep_until_done(const StreamView& stream, LentMemory memory) {
   if (stream.is_capturing()) {
     const auto shared = std::make_shared<LentMemory>(std::move(memory));
+    const nb::ft_lock_guard lock(mutex);
     for (GraphObject* graph : captures()) graph->kept.push_back(shared);
     return;
   }
   release_finished();
-  kept().push_back({stream.record_event(), std::move(memory)});
+  Kept later{stream.record_event(), std::move(memory)};
+  const nb::ft_lock_guard lock(mutex);
+  kept().push_back(std::move(later));
 }
 
 void release_finished() {
-  std::deque<Kept>& memory = kept();
-  while (!memory.empty()) {
+  for (;;) {
+    std::optional<Kept> finished;  // its end may run code of Python's, so it comes after the lock's
+    const nb::ft_lock_guard lock(mutex);
+    if (kept().empty()) return;
     try {
-      if (!memory.front().done.query()) return;
+      if (!kept().front().done.query()) return;
     } catch (const Error&) {
       // The device is lost or was reset, and nothing uses the memory any more.
     }
-    const Kept finished = std::move(memory.front());
-    memory.pop_front();
+    finished.emplace(std::move(kept().front()));
+    kept().pop_front();
   }
 }
 

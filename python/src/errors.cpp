@@ -32,7 +32,6 @@ nb::object figures_of(const Error& error) {
   return figures;
 }
 
-/// Sets Python's error. An exception of a host function becomes the cause of the stream's fault.
 void set_error(const Error& error) {
   const nb::object make = nb::module_::import_("anyplace._errors").attr("make");
   nb::dict details;
@@ -54,16 +53,20 @@ void set_error(const Error& error) {
 
 }  // namespace
 
+void set_python_error(const Error& error) noexcept {
+  try {
+    set_error(error);
+  } catch (nb::python_error& failed) {
+    failed.restore();
+  }
+}
+
 void bind_errors() {
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);
     } catch (const Error& error) {
-      try {
-        set_error(error);
-      } catch (nb::python_error& failed) {
-        failed.restore();
-      }
+      set_python_error(error);
     }
   });
 }

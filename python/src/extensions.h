@@ -20,6 +20,7 @@ nb::object call_package(const char* module, const char* function, Args&&... args
 
 void bind_arithmetic();
 void bind_awaiting();
+void bind_dlpack(nb::module_& module);
 void bind_foreign_streams();
 void bind_protocols(nb::module_& module);
 void bind_sharing(nb::module_& module);

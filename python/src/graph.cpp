@@ -28,14 +28,14 @@ struct CaptureObject {
 nb::object enter(CaptureObject& capture) {
   capture.stream.view.begin_capture(capture.mode);
   capture.graph = nb::cast(GraphObject());
-  captures().push_back(nb::inst_ptr<GraphObject>(capture.graph));
+  add_capture(nb::inst_ptr<GraphObject>(capture.graph));
   return capture.graph;
 }
 
 /// Ends the capture. After an exception of the body the graph stays empty, and that exception goes on.
 void leave(CaptureObject& capture, const nb::object& type, const nb::object&, const nb::object&) {
   auto* const graph = nb::inst_ptr<GraphObject>(capture.graph);
-  std::erase(captures(), graph);
+  remove_capture(graph);
   try {
     const nb::gil_scoped_release release;
     graph->graph = capture.stream.view.end_capture();

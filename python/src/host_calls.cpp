@@ -68,7 +68,8 @@ struct GateScope {
   ~GateScope() { gate().leave(); }
 };
 
-/// Exceptions that host functions raised, with their texts, the latest first; guarded by the GIL.
+/// Exceptions that host functions raised, with their texts, the latest first.
+nb::ft_mutex raised_mutex;  // guards raised() where there is no GIL
 struct Raised {
   std::string text;
   nb::object exception;
@@ -107,8 +108,13 @@ struct Call {
       if (result != nullptr) return;
       nb::python_error error;
       text = describe(error);
+      Raised oldest;  // its end may run code of Python's, so it comes after the lock's
+      const nb::ft_lock_guard lock(raised_mutex);
       raised().push_front({text, nb::borrow(error.value())});
-      if (raised().size() > raised_limit) raised().pop_back();
+      if (raised().size() > raised_limit) {
+        oldest = std::move(raised().back());
+        raised().pop_back();
+      }
     }
     throw std::runtime_error(text);
   }
@@ -144,6 +150,7 @@ std::function<void()> host_function(nb::object callable, nb::tuple args) {
 }
 
 nb::object exception_of(const std::string& text) {
+  const nb::ft_lock_guard lock(raised_mutex);
   for (const Raised& each : raised()) {
     if (text.find(each.text) != std::string::npos) return each.exception;
   }

@@ -29,7 +29,8 @@ struct EventObject {
 struct BufferObject {
   BufferView view;
   std::shared_ptr<Buffer> owner;
-  int lent = 0;  ///< how many memoryviews there are of it; it can't be closed meanwhile
+  int lent = 0;             ///< how many memoryviews there are of it; it can't be closed meanwhile
+  std::int64_t extent = 0;  ///< its bytes, for who takes it as a tensor of DLPack without owning that
 };
 
 struct HostBufferObject {
@@ -62,8 +63,11 @@ struct GraphObject {
   std::vector<std::shared_ptr<LentMemory>> kept;  ///< memory of the host that its copies use
 };
 
-/// Returns the stream, or the calling thread's current one on `device`.
-StreamView stream_or_current(const StreamObject* stream, const Device& device);
+/// The calling thread's current stream on `device`, with its owner.
+StreamObject current_of(const Device& device);
+
+/// Sets Python's error. An exception of a host function becomes the cause of the stream's fault.
+void set_python_error(const Error& error) noexcept;
 
 /// Copies in the stream's order. Each side is a Buffer, an Array, a HostBuffer, or an object that lends memory.
 void copy_between(const StreamObject& stream, const nb::object& destination, const nb::object& source);
@@ -71,8 +75,9 @@ void copy_between(const StreamObject& stream, const nb::object& destination, con
 void keep_until_done(const StreamView& stream, LentMemory memory);
 /// Gives back what such work no longer uses.
 void release_finished();
-/// The graphs that are being captured; guarded by the GIL.
-std::vector<GraphObject*>& captures();
+/// Memory that copies use is kept with the graph while it is captured: from its addition to its removal.
+void add_capture(GraphObject* graph);
+void remove_capture(GraphObject* graph);
 
 /// The mode of that name: "global", "thread_local" or "relaxed". Raises ValueError.
 CaptureMode capture_mode_of(const std::string& name);

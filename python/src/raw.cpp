@@ -30,7 +30,8 @@ using namespace nb::literals;
 
 // -- Captures that two calls begin and end.
 
-/// The graphs of such captures, by the stream's number; guarded by the GIL.
+/// The graphs of such captures, by the stream's number.
+nb::ft_mutex begun_mutex;  // guards begun() where there is no GIL
 std::map<std::uint64_t, nb::object>& begun() {
   static auto* const graphs = new std::map<std::uint64_t, nb::object>();  // one may be open when the interpreter ends
   return *graphs;
@@ -44,17 +45,21 @@ void begin_capture(const StreamObject& stream, const std::string& mode, const Gr
     stream.view.begin_capture(how);
   }
   nb::object graph = nb::cast(GraphObject());
-  captures().push_back(nb::inst_ptr<GraphObject>(graph));
+  add_capture(nb::inst_ptr<GraphObject>(graph));
+  const nb::ft_lock_guard lock(begun_mutex);
   begun()[stream.view.id()] = std::move(graph);
 }
 
 nb::object end_capture(const StreamObject& stream) {
   nb::object graph = nb::cast(GraphObject());
-  const auto found = begun().find(stream.view.id());
-  if (found != begun().end()) {
-    graph = found->second;
-    begun().erase(found);
-    std::erase(captures(), nb::inst_ptr<GraphObject>(graph));
+  {
+    const nb::ft_lock_guard lock(begun_mutex);
+    const auto found = begun().find(stream.view.id());
+    if (found != begun().end()) {
+      graph = found->second;
+      begun().erase(found);
+      remove_capture(nb::inst_ptr<GraphObject>(graph));
+    }
   }
   const nb::gil_scoped_release release;
   nb::inst_ptr<GraphObject>(graph)->graph = stream.view.end_capture();

@@ -36,14 +36,6 @@ struct Before {
 };
 thread_local std::vector<Before> before;
 
-StreamObject current_of(const Device& device) {
-  const StreamView view = current_stream(device);
-  for (const StreamObject& each : current_owners) {
-    if (each.view == view) return each;
-  }
-  return {view, nullptr};
-}
-
 void make_current(const StreamObject& stream) {
   const Device device = stream.view.device();
   const StreamView former = current_stream(device);
@@ -192,8 +184,12 @@ void bind_work(nb::class_<StreamObject>& type) {
 
 }  // namespace
 
-StreamView stream_or_current(const StreamObject* stream, const Device& device) {
-  return stream != nullptr ? stream->view : current_stream(device);
+StreamObject current_of(const Device& device) {
+  const StreamView view = current_stream(device);
+  for (const StreamObject& each : current_owners) {
+    if (each.view == view) return each;
+  }
+  return {view, nullptr};
 }
 
 void bind_streams(nb::module_& module) {

@@ -4,43 +4,10 @@
 from __future__ import annotations
 
 from . import _shared as _compat
-from .paddle_device import (
-    Event,
-    Stream,
-    StreamContext,
-    current_device,
-    current_stream,
-    device_count,
-    device_guard,
-    empty_cache,
-    get_device_capability,
-    get_device_name,
-    get_device_properties,
-    get_rng_state,
-    get_stream_from_external,
-    ipc_collect,
-    is_available,
-    is_bf16_supported,
-    is_current_stream_capturing,
-    manual_seed,
-    manual_seed_all,
-    max_memory_allocated,
-    max_memory_reserved,
-    mem_get_info,
-    memory_allocated,
-    memory_reserved,
-    memory_stats,
-    memory_summary,
-    nvtx,
-    reset_peak_memory_stats,
-    set_device,
-    set_rng_state,
-    set_stream,
-    stream,
-    synchronize,
-)
+from . import paddle_device as _paddle_device
+from .paddle_device import *  # noqa: F403
 
-device = device_guard
+device = _paddle_device.device_guard  # type: ignore[assignment,misc]  # paddle.device's is a class
 cudart = _compat.refusing("paddle.cuda.cudart", "it has no meaning off CUDA")
 
 
@@ -54,42 +21,30 @@ def check_error(err: int) -> None:
         raise RuntimeError(f"the device's runtime failed with the code {err}")
 
 
-__all__ = [
-    "Event",
-    "Stream",
-    "StreamContext",
-    "check_error",
-    "cudart",
-    "current_device",
-    "current_stream",
-    "device",
-    "device_count",
-    "device_guard",
-    "empty_cache",
-    "get_device_capability",
-    "get_device_name",
-    "get_device_properties",
-    "get_rng_state",
-    "get_stream_from_external",
-    "ipc_collect",
-    "is_available",
-    "is_bf16_supported",
-    "is_current_stream_capturing",
-    "is_initialized",
-    "manual_seed",
-    "manual_seed_all",
-    "max_memory_allocated",
-    "max_memory_reserved",
-    "mem_get_info",
-    "memory_allocated",
-    "memory_reserved",
-    "memory_stats",
-    "memory_summary",
-    "nvtx",
-    "reset_peak_memory_stats",
-    "set_device",
-    "set_rng_state",
-    "set_stream",
-    "stream",
-    "synchronize",
-]
+# What paddle.device has and paddle.cuda hasn't: places, the kinds of devices, and older names.
+_OTHERS = {
+    "CPUPlace",
+    "CUDAPlace",
+    "Device",
+    "GeneratorState",
+    "Place",
+    "cuda",
+    "get_all_custom_device_type",
+    "get_all_device_type",
+    "get_available_custom_device",
+    "get_available_device",
+    "get_cudnn_version",
+    "get_device",
+    "get_device_module",
+    "is_compiled_with_cinn",
+    "is_compiled_with_cuda",
+    "is_compiled_with_custom_device",
+    "is_compiled_with_distribute",
+    "is_compiled_with_ipu",
+    "is_compiled_with_rocm",
+    "is_compiled_with_xpu",
+    "reset_max_memory_allocated",
+    "reset_max_memory_reserved",
+    "stream_guard",
+}
+__all__ = sorted({*_paddle_device.__all__, "check_error", "cudart", "is_initialized"} - _OTHERS)
