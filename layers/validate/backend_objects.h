@@ -59,7 +59,8 @@ inline std::vector<Report> leaks_of(const BackendObjects& objects, Engine& engin
   }
   for (const auto& [handle, event] : objects.events) {
     // One that another process has open is kept for it.
-    if (event.made != 0 && !event.is_shared) found.push_back(engine.leak_of_handle(*event.device, "an event", event.made));
+    if (event.made != 0 && !event.is_shared)
+      found.push_back(engine.leak_of_handle(*event.device, "an event", event.made));
   }
   return found;
 }

@@ -33,9 +33,10 @@ std::string run_command(Engine& engine, std::string_view name, std::string_view 
   } else if (word == "clear") {
     engine.reports.clear();
   } else {
-    throw Failure(ANYPLACE_STATUS_INVALID_ARGUMENT, "there is no command " + word +
-                                                        "\ncommands are flush, reports, sarif, statistics, clear and mode "
-                                                        "log|throw|abort\nsee docs/layers.md");
+    throw Failure(ANYPLACE_STATUS_INVALID_ARGUMENT,
+                  "there is no command " + word +
+                      "\ncommands are flush, reports, sarif, statistics, clear and mode "
+                      "log|throw|abort\nsee docs/layers.md");
   }
   return "";
 }

@@ -138,8 +138,8 @@ std::uint32_t Engine::operation(std::string_view name, const Stream* stream, con
     number = free_operations_.back();
     free_operations_.pop_back();
   }
-  operations_[number] = {
-      std::string(name), stream == nullptr ? std::string() : stream->name, cookie, thread, site, by_graph};
+  operations_[number] = {std::string(name), stream == nullptr ? std::string() : stream->name, cookie, thread, site,
+                         by_graph};
   known_operations_.emplace(hash, number);
   return number;
 }

@@ -145,8 +145,8 @@ class Engine {
   std::map<std::uint64_t, std::uint64_t> raw_;
   std::uint32_t last_allocation_ = 0;
   std::map<std::uint32_t, std::uint32_t> names_;  ///< how many allocations of each kind were named
-  std::size_t sweep_at_ = 4096;      ///< accesses
-  std::size_t drop_dead_at_ = 20000;  ///< allocations of one space
+  std::size_t sweep_at_ = 4096;                   ///< accesses
+  std::size_t drop_dead_at_ = 20000;              ///< allocations of one space
   bool has_forgotten_ = false;
 };
 

@@ -249,9 +249,8 @@ std::vector<Report> Engine::leaks(const void* backend) {
 
 bool Engine::has_memory_of(const Stream& stream) const {
   return std::any_of(allocations_.begin(), allocations_.end(), [&](const auto& space) {
-    return std::any_of(space.second.begin(), space.second.end(), [&](const auto& one) {
-      return one.second.is_live && one.second.home.get() == &stream;
-    });
+    return std::any_of(space.second.begin(), space.second.end(),
+                       [&](const auto& one) { return one.second.is_live && one.second.home.get() == &stream; });
   });
 }
 

@@ -28,7 +28,7 @@ struct ThreadState {
   /// The stream whose host function runs on this thread, as it was when that was submitted; null if none does.
   Stream* at = nullptr;
   GraphHostFunction* in_graph = nullptr;  ///< the graph's host function that runs on this thread
-  std::unique_ptr<CallChain[]> chains;  ///< stacks that the thread's calls came from (site.cpp)
+  std::unique_ptr<CallChain[]> chains;    ///< stacks that the thread's calls came from (site.cpp)
 };
 
 ThreadState& this_thread();

@@ -143,12 +143,13 @@ constexpr Program programs[] = {
      {"race", "copy_to_device@a", "copy_to_host@b"},
      [](Bed& bed, bool right) {
        const Second second(bed, Device("cpu_sim:0"));
+       const HostBuffer read(bed.device, bytes);
        bed.gate.block(second.stream);
        second.stream.copy(second.z, second.pinned);
        bed.a.wait_stream(second.stream);
        bed.a.copy(bed.x, ConstHostSpan(bed.pinned.data(), bytes));
        if (right) bed.b.wait_stream(bed.a);
-       bed.b.copy(bed.pageable, bed.x);
+       bed.b.copy(read, bed.x);
        bed.gate.open();
        bed.device.synchronize();
      },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Graphs that are more than a row of nodes: host functions with what they declare, updates, launches in turn, and events
-// that several launches record.
+// Graphs that are more than a row of nodes: host functions with what they declare, updates, launches in turn, and
+// events that several launches record.
 #include "program.h"
 
 namespace races {
@@ -89,9 +89,8 @@ constexpr Program programs[] = {
      {"race", "host write@a", "copy_to_device@b"},
      [](Bed& bed, bool right) {
        const auto graph = [&](std::uint64_t at) {
-         return captured(bed.a, [&] {
-           bed.a.launch_host_func([data = bed.pinned.data() + at] { host_write(data, half); });
-         });
+         return captured(bed.a,
+                         [&] { bed.a.launch_host_func([data = bed.pinned.data() + at] { host_write(data, half); }); });
        };
        const GraphExec exec = graph(0).instantiate();
        bed.gate.block(bed.a);
@@ -148,13 +147,13 @@ constexpr Program programs[] = {
      [](Bed& bed, bool right) {
        const Buffer z(bed.a, bytes);
        bed.device.synchronize();
-       const GraphExec exec = captured(bed.a, [&] {
-                                bed.b.wait_stream(bed.a);
-                                bed.launch_add(bed.a, inout(bed.x), in(bed.y));
-                                right ? bed.launch_add(bed.b, inout(z), in(bed.y))
-                                      : bed.launch_add(bed.b, inout(z), in(bed.x));
-                                bed.a.wait_stream(bed.b);
-                              }).instantiate();
+       const GraphExec exec =
+           captured(bed.a, [&] {
+             bed.b.wait_stream(bed.a);
+             bed.launch_add(bed.a, inout(bed.x), in(bed.y));
+             right ? bed.launch_add(bed.b, inout(z), in(bed.y)) : bed.launch_add(bed.b, inout(z), in(bed.x));
+             bed.a.wait_stream(bed.b);
+           }).instantiate();
        exec.launch(bed.a);
        bed.device.synchronize();
      }},
