@@ -20,8 +20,7 @@ std::array<std::atomic<const anyplace_layer_table*>, most_listeners> listeners{}
 bool has_notes(const anyplace_layer_table& table) noexcept {
   return table.memory_taken != nullptr || table.memory_returned != nullptr || table.argument != nullptr ||
          table.launch_kept != nullptr || table.host_access != nullptr || table.core_calls != nullptr ||
-         table.stream_waits != nullptr || table.host_function != nullptr ||
-         table.engine_work != nullptr;
+         table.stream_waits != nullptr || table.host_function != nullptr || table.engine_work != nullptr;
 }
 
 template <class Tell>

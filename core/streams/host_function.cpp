@@ -102,7 +102,9 @@ void launch_host_function(StreamState& stream, std::function<void()> function, H
   auto closure = std::make_unique<Closure>(Closure{std::move(function), stream.id, &device});
   submit(
       stream, caller, [&] { return submit_own(device, stream.handle, closure, deed); },
-      [&] { return HostWork{share_function(std::move(closure->function)), deed}; });
+      [&] {
+        return HostWork{share_function(std::move(closure->function)), deed};
+      });
 }
 
 }  // namespace detail
@@ -123,7 +125,9 @@ void StreamView::launch_host_func(std::function<void()> function) const {
     closure.reset(new Closure{std::move(function), stream.id, &device});
     submit_with(
         guard, operation, [&] { return submit_closure(device, stream.handle, closure); },
-        [&] { return HostWork{share_function(std::move(closure->function)), nullptr}; });
+        [&] {
+          return HostWork{share_function(std::move(closure->function)), nullptr};
+        });
   });
 }
 

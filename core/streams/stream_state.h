@@ -185,8 +185,8 @@ inline void submit(StreamState& stream, const char* operation, Now&& now, MakeWo
   submit_with(Given(stream), operation, now, make_work);
 }
 
-/// The copy within the host's memory that a host function of the core's own makes, as layers are told of it: one without
-/// a source is a fill, and one of no rows accesses no memory of the application's.
+/// The copy within the host's memory that a host function of the core's own makes, as layers are told of it: one
+/// without a source is a fill, and one of no rows accesses no memory of the application's.
 using HostDeed = std::shared_ptr<const anyplace_copy_2d>;
 /// That of a function that only tells somebody that the stream has got there.
 HostDeed no_deed() noexcept;

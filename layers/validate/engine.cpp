@@ -336,6 +336,7 @@ std::vector<Report> Engine::host_function_accesses(const std::vector<Touch>& tou
   std::vector<Report> found;
   const auto may_come_later = [&](const Access& access) {
     if (access.component == at.component) return true;
+    if (!access.is_after(at.submitted)) return false;
     return std::any_of(streams_.begin(), streams_.end(), [&](const StreamPointer& stream) {
       return stream->component == access.component && stream->clock.covers(at.component, at.number);
     });

@@ -216,6 +216,20 @@ TEST_CASE("host functions access memory in their stream's place") {
   }
 }
 
+TEST_CASE("a host function isn't behind earlier work of a stream that waits for it later") {
+  Validated v;
+  const Buffer x = v.shared();
+  const HostBuffer pinned(v.device, Validated::bytes);
+  std::promise<void> go;
+  v.b.launch_host_func([went = go.get_future().share()] { went.wait(); });
+  v.a.copy(pinned, x);
+  v.b.launch_host_func([&] { host_read(pinned); });
+  v.a.wait_stream(v.b);
+  go.set_value();
+  v.device.synchronize();
+  CHECK(kinds() == race);
+}
+
 TEST_CASE("copies of columns between each other are apart") {
   Validated v;
   const Buffer x = v.shared();

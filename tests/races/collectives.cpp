@@ -54,6 +54,23 @@ constexpr Program programs[] = {
        comm::gather({array_of(bed, bed.x, 0, half), array_of(bed, bed.x, half, half)}, 0,
                     {.out = array_of(bed, bed.y, 0, bytes)});
      }},
+    {"A sum only reads what it adds",
+     {"race", "fill@b", "kernel add_32@c"},
+     [](Bed& bed, bool right) {
+       const StreamGuard guard(bed.c);
+       bed.c.wait_stream(bed.a);
+       if (right) bed.b.copy(HostSpan(bed.pinned.data(), half), bed.x.sub(0, half));
+       if (!right) bed.fill(bed.b, bed.x.sub(0, half));
+       comm::reduce_add({array_of(bed, bed.x, 0, half), array_of(bed, bed.x, half, half)});
+       bed.c.synchronize();
+     }},
+    {"Random numbers are written to a part of a buffer",
+     {"race", "kernel integers_32@a", "fill@b"},
+     [](Bed& bed, bool right) {
+       const auto low = bed.x.as<std::int32_t>().first(half / sizeof(std::int32_t));
+       default_generator(bed.device.place()).integers(bed.a, low, 0, 100);
+       bed.fill(bed.b, bed.x.sub(right ? half : half - 4, 4));
+     }},
     {"A rank's sum is written over before it is read",
      {"race", "copy@a", "fill@b"},
      [](Bed& bed, bool right) {
