@@ -70,10 +70,13 @@ void Sites::walk(CallChain& chain, std::uintptr_t from) const noexcept {
 
 namespace {
 
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Sanitizers watch the words between return addresses, and other processors keep those elsewhere.
+#if !defined(__x86_64__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool chains_are_read = false;
+#elif !defined(__has_feature)
 constexpr bool chains_are_read = true;
 #else
-constexpr bool chains_are_read = false;  // return addresses lie elsewhere, or the words between are watched
+constexpr bool chains_are_read = !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer);
 #endif
 
 }  // namespace

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Checks of a framework's samples under layers. Sourced; `root` is the repository's root. They say `|| return`, because set -e is off where they are called.
+# Checks of a framework's samples under layers. Sourced. They say `|| return`, because set -e is off where they are called.
 
 # silent PYTHON REPORTS COMMAND...: it succeeds, and the layer validate, whose reports are left in REPORTS, finds nothing.
 silent() {
@@ -21,5 +21,5 @@ traced() {
   local python=$1 trace=$2
   shift 2
   ANYPLACE_LAYERS=trace ANYPLACE_TRACE=$trace "$@" || return
-  "$python" "$root/scripts/check-trace" "$trace"
+  "$python" "$(dirname "${BASH_SOURCE[0]}")/../check-trace" "$trace"
 }

@@ -7,9 +7,9 @@ endif()
 
 set(doubles ${CMAKE_BINARY_DIR}/tests/doubles)
 set(arguments_of_cuda MODULE ${CMAKE_BINARY_DIR}/tests/cuda/kernels.ptx)
-set(libraries_of_cuda LD_LIBRARY_PATH=${doubles}/cuda)
+set(libraries_of_cuda LD_LIBRARY_PATH=${doubles}/cuda:${doubles}/nccl/nccl)
 set(arguments_of_hip MODULE ${doubles}/hip/kernels.hsaco)
-set(libraries_of_hip LD_LIBRARY_PATH=${doubles}/hip)
+set(libraries_of_hip LD_LIBRARY_PATH=${doubles}/hip:${doubles}/nccl/rccl)
 set(arguments_of_levelzero MODULE ${doubles}/levelzero/kernels.spv)
 set(libraries_of_levelzero LD_LIBRARY_PATH=${doubles}/levelzero/direct)
 
