@@ -53,6 +53,7 @@ struct Reference {
   SweepRun run;
   std::string folder;              ///< that of the first run
   std::set<std::string> unsteady;  ///< files that differ between the two
+  bool has_losses = false;         ///< the failures lose devices, whose memory and handles nobody gives back
 };
 
 /// A line for a shell that makes the run again.
@@ -73,11 +74,12 @@ std::string layers_with_faults() {
 }
 
 /// The objects that a run left and the reference didn't; "" if there are none.
-std::string leaked(const SweepRun& run, const SweepRun& reference) {
+std::string leaked(const SweepRun& run, const Reference& reference) {
   std::vector<std::string> kinds;
+  if (reference.has_losses) return "";
   for (const auto& [kind, count] : run.live) {
-    const auto found = reference.live.find(kind);
-    const std::uint64_t usual = found == reference.live.end() ? 0 : found->second;
+    const auto found = reference.run.live.find(kind);
+    const std::uint64_t usual = found == reference.run.live.end() ? 0 : found->second;
     if (count > usual) kinds.push_back(std::to_string(count - usual) + " of " + kind);
   }
   return kinds.empty() ? "" : joined(kinds);
@@ -87,7 +89,7 @@ Judged judge(const SweepProgram& program, const Reference& reference, const Swee
   if (run.hung) return {run, Outcome::hang, "ended after " + std::to_string(run.took.count()) + " ms"};
   if (run.signal != 0) return {run, Outcome::crash, strsignal(run.signal)};
   if (run.is_reported && run.hits == 0) return {run, Outcome::not_reached, ""};
-  if (const std::string left = leaked(run, reference.run); !left.empty()) return {run, Outcome::leak, left};
+  if (const std::string left = leaked(run, reference); !left.empty()) return {run, Outcome::leak, left};
   if (run.status != 0) return {run, Outcome::clean_error, ""};
   std::vector<std::string> wrong;
   for (const std::string& name : differing_files(reference.folder, run_folder(program.folder, run.number))) {
@@ -214,7 +216,8 @@ Answer SweepCommand::run() const {
     if (const std::string problem = reference_problem(references, run); !problem.empty()) return refused(problem);
   }
   const std::string first = run_folder(references.folder, 1);
-  const Reference reference{plain.front(), first, differing_files(first, run_folder(references.folder, 2))};
+  const Reference reference{plain.front(), first, differing_files(first, run_folder(references.folder, 2)),
+                            status_ == "device_lost"};
   const std::uint64_t calls = std::max(plain[0].uses, plain[1].uses);
   const milliseconds limit = timeout_ != 0 ? given : limit_of_runs(std::max(plain[0].took, plain[1].took));
 

@@ -5,10 +5,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "call_chains.h"
 #include "objects.h"
 
 namespace anyplace::validate {
@@ -28,7 +28,7 @@ struct ThreadState {
   /// The stream whose host function runs on this thread, as it was when that was submitted; null if none does.
   Stream* at = nullptr;
   GraphHostFunction* in_graph = nullptr;  ///< the graph's host function that runs on this thread
-  std::unique_ptr<CallChain[]> chains;    ///< stacks that the thread's calls came from (site.cpp)
+  CallChains chains;                      ///< stacks that the thread's calls came from (site.cpp)
 };
 
 ThreadState& this_thread();
