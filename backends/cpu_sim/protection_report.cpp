@@ -73,13 +73,13 @@ Protection::Fault Protection::fault(const siginfo_t& info, const void* context) 
   const bool inside = address >= found->first_page && address < found->end_page;
   if (inside && !found->freed && CommandDepth::depth > 0) {
     if (has_keys()) return Fault::unknown;
-    // Another command may have opened it since this one's instruction.
     Region& region = regions_.find(found->outer_begin())->second;
-    if (region.open) return Fault::opened;
     const std::uint64_t bytes = region.end_page - region.first_page;
     if (mprotect(backend::from_handle<void>(region.first_page), bytes, PROT_READ | PROT_WRITE) != 0) {
       return Fault::unknown;
     }
+    // Another command may have opened it since this one's instruction; then it is in the list already.
+    if (region.open) return Fault::opened;
     region.open = true;
     region.next = opened_;
     opened_ = &region;
