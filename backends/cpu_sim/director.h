@@ -173,6 +173,7 @@ class Director {
   bool own_work_is_over() const noexcept;
   bool own_work_goes_on() const noexcept;
   bool look_at_threads(std::int64_t patience_ns);
+  static bool is_patient_with(OpenThread& thread, std::int64_t patience_ns);
   bool waits_here(pid_t thread) const noexcept;
   bool is_own(pid_t thread) const noexcept;
   bool has_own_work(pid_t thread) const noexcept;

@@ -21,6 +21,8 @@ constexpr std::chrono::milliseconds soon(2);
 // waited for any more: it may spin until another thread has done something.
 constexpr std::int64_t operation_patience_ns = 300'000'000;
 constexpr std::int64_t thread_patience_ns = 50'000'000;
+// On a machine that is very busy a thread that spins gets little of its time, so there is a limit in real time, too.
+constexpr std::int64_t real_patience_ns = 2'000'000'000;
 // One that has done so before is waited for so long in real time.
 constexpr std::int64_t short_patience_ns = 2'000'000;
 // Where the kernel doesn't tell what threads do, an operation that isn't over after this time counts as blocked.
@@ -89,6 +91,19 @@ void Director::settle(Lock& lock) {
   for (auto& [key, note] : host_threads_) note.is_blocked = note.busy != 0;
 }
 
+/// Returns whether a thread that runs is waited for on.
+bool Director::is_patient_with(OpenThread& thread, std::int64_t patience_ns) {
+  const std::int64_t real_now_ns = cpu_sim::now_ns();
+  if (thread.since_ns == 0) {
+    thread.since_ns = std::max<std::int64_t>(thread.before_ns, 1);
+    thread.since_real_ns = real_now_ns;
+  }
+  const std::int64_t real_ns = real_now_ns - thread.since_real_ns;
+  if (thread.has_spun) return real_ns < short_patience_ns;
+  const bool is_operation = patience_ns == operation_patience_ns;
+  return thread.before_ns - thread.since_ns < patience_ns && (is_operation || real_ns < real_patience_ns);
+}
+
 /// Looks twice at each thread that could be running. Returns whether all wait: whether none ran and none could run from
 /// the first look at the last thread on to the second look at the first one. So no thread can have woken another one.
 bool Director::look_at_threads(std::int64_t patience_ns) {
@@ -115,10 +130,7 @@ bool Director::look_at_threads(std::int64_t patience_ns) {
       continue;
     }
     if (thread.spins || thread.name().starts_with("anyplace-")) continue;
-    const std::int64_t time_ns = thread.has_spun ? cpu_sim::now_ns() : thread.before_ns;
-    if (thread.since_ns == 0) thread.since_ns = std::max<std::int64_t>(time_ns, 1);
-    const std::int64_t whole_ns = is_own(id) ? operation_patience_ns : patience_ns;
-    if (time_ns - thread.since_ns < (thread.has_spun ? short_patience_ns : whole_ns)) return false;
+    if (is_patient_with(thread, is_own(id) ? operation_patience_ns : patience_ns)) return false;
     thread.spins = thread.has_spun = true;
     report_uncontrolled(is_own(id) ? "an operation computes for long, and others are executed meanwhile"
                                    : "a thread computes for long between two calls, and others go on meanwhile");

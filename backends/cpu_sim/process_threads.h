@@ -32,11 +32,12 @@ class OpenThread {
   std::string name() const;
 
   // The director's notes.
-  bool seen = false;           // It was there at the last listing.
-  bool spins = false;          // It computes for so long that it isn't waited for.
-  bool has_spun = false;       // It did so before.
-  std::int64_t since_ns = 0;   // It had computed so long when it was waited for first.
-  std::int64_t before_ns = 0;  // It had computed so long at the last look.
+  bool seen = false;               // It was there at the last listing.
+  bool spins = false;              // It computes for so long that it isn't waited for.
+  bool has_spun = false;           // It did so before.
+  std::int64_t since_real_ns = 0;  // It was waited for first at this time.
+  std::int64_t since_ns = 0;       // It had computed so long when it was waited for first.
+  std::int64_t before_ns = 0;      // It had computed so long at the last look.
   Doing doing = Doing::runs;
 
  private:
