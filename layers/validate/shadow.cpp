@@ -113,11 +113,19 @@ void Shadow::forget(const Range& range) {
 }
 
 void Shadow::mark_unwritten(const Range& range) {
-  forget(range);
-  Cell cell;
-  cell.end = range.end & Cell::end_mask;
-  cell.unwritten = 1;
-  cells_.emplace(range.begin, std::move(cell));
+  split(range.begin);
+  split(range.end);
+  auto cell = cells_.lower_bound(range.begin);
+  for (std::uint64_t at = range.begin; at < range.end; ++cell) {
+    if (cell == cells_.end() || cell->first > at) {
+      Cell fresh;
+      const std::uint64_t end = cell == cells_.end() ? range.end : std::min<std::uint64_t>(range.end, cell->first);
+      fresh.end = end & Cell::end_mask;
+      cell = cells_.emplace_hint(cell, at, std::move(fresh));
+    }
+    cell->second.unwritten = 1;
+    at = cell->second.end;
+  }
 }
 
 }  // namespace anyplace::validate

@@ -71,7 +71,7 @@ class Shadow {
   /// Calls visit(access) for all accesses of the range.
   template <class Visit>
   void each(const Range& range, Visit&& visit) const;
-  /// Says that nobody wrote the range yet.
+  /// Says that its present owner didn't write the range yet. What earlier owners did stays.
   void mark_unwritten(const Range& range);
   /// Forgets what `is_past` says of.
   template <class IsPast>

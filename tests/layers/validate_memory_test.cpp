@@ -96,6 +96,17 @@ TEST_CASE("memory that nobody wrote is reported where that is asked for") {
   CHECK(kinds() == Kinds{"uninitialized-read"});
 }
 
+TEST_CASE("a block that was handed on counts as unwritten, and its earlier owner's work stays") {
+  Validated v("log leaks=off uninitialized=on");
+  { v.a.memset8(Buffer(v.a, Validated::bytes), 1); }
+  const Buffer later = v.shared();
+  v.b.memset8(later.sub(0, 1024), 2);
+  CHECK(kinds() == Kinds{"use-of-handed-on"});
+  const HostBuffer pinned(v.device, 1024);
+  v.a.copy(HostSpan(pinned.data(), 1024), later.sub(1024, 1024));
+  CHECK(kinds() == Kinds{"use-of-handed-on", "uninitialized-read"});
+}
+
 TEST_CASE("a buffer, a stream and an event that are never destroyed are leaks at exit, unless leaks=off") {
   const bool wanted = GENERATE(true, false);
   const test::TempDir folder;
