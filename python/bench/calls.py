@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a call from Python costs: medians of nine rounds, in nanoseconds, beside other libraries' calls in the same run.
+"""What a call from Python costs: medians of nine rounds, in nanoseconds of the calling thread's processor time, which a busy
+machine changes little, beside other libraries' calls in the same run.
 
     python python/bench/calls.py [PLACE]        cpu_sim:0 if not given
 
@@ -48,14 +49,14 @@ class Figures:
 
 
 def _time(call: Call | None, repeats: int) -> float:
-    start = time.perf_counter_ns()
+    start = time.thread_time_ns()
     if call is None:
         for _ in range(repeats):
             pass
     else:
         for _ in range(repeats):
             call()
-    return (time.perf_counter_ns() - start) / repeats
+    return (time.thread_time_ns() - start) / repeats
 
 
 def import_ms(name: str) -> float:
@@ -106,11 +107,10 @@ def add_torch(figures: Figures, stream: anyplace.Stream) -> None:
     figures.add(QUERY, "torch (CPU)", event.query)
     figures.add(EVENT, "torch (CPU)", lambda: torch.Event("cpu"))
     figures.add(BUFFER, "torch (CPU)", lambda: torch.empty(4096, dtype=torch.uint8))
-    if stream.device.backend == "cpu_sim":
-        tensor, array = torch.zeros(16), anyplace.zeros(16, stream=stream)
-        figures.add(TAKEN, "anyplace", lambda: anyplace.from_dlpack(tensor))
-        figures.add(GIVEN, "anyplace", lambda: torch.from_dlpack(array))
-        figures.add(TAKEN, "torch (CPU)", lambda: torch.from_dlpack(tensor))
+    tensor, array = torch.zeros(16), anyplace.zeros(16, stream=stream)
+    figures.add(TAKEN, "anyplace", lambda: anyplace.from_dlpack(tensor))
+    figures.add(GIVEN, "anyplace", lambda: torch.from_dlpack(array))
+    figures.add(TAKEN, "torch (CPU)", lambda: torch.from_dlpack(tensor))
 
 
 def add_cuda_core(figures: Figures) -> None:
@@ -149,9 +149,11 @@ def main(place: str) -> None:
     stream = anyplace.Stream(place)
     figures = Figures()
     add_own(figures, stream)
-    peers: list[tuple[str, Callable[[], None]]] = [("torch", lambda: add_torch(figures, stream))]
+    peers: list[tuple[str, Callable[[], None]]] = []
+    if stream.device.backend == "cpu_sim":
+        peers = [("torch", lambda: add_torch(figures, stream))]
     if stream.device.backend == "cuda":
-        peers += [("cuda.core", lambda: add_cuda_core(figures)), ("cuda.bindings", lambda: add_cuda_bindings(figures))]
+        peers = [("cuda.core", lambda: add_cuda_core(figures)), ("cuda.bindings", lambda: add_cuda_bindings(figures))]
     for name, add in peers:
         try:
             add()
