@@ -430,10 +430,17 @@ void Director::execute(Lock& lock, const Candidate& candidate) {
   std::erase(ready_, candidate.task);
   for (Caller* const caller : callers_) caller->in_vain = 0;
   Executor* executor = nullptr;
-  try {
-    executor = &idle_executor();
-  } catch (const std::exception&) {
-    // All that could be started are blocked, so this thread executes it. It is in a call that may take long.
+  const Operation::Kind kind = candidate.operation.kind;
+  // A copy or fill needs no lock of the program's, so this thread executes it, which takes less time.
+  if (kind != Operation::Kind::copy && kind != Operation::Kind::fill) {
+    try {
+      executor = &idle_executor();
+    } catch (const std::exception&) {
+      // All that could be started are blocked, so this thread executes the operation. It is in a call that may take
+      // long.
+    }
+  }
+  if (executor == nullptr) {
     lock.unlock();
     {
       const HelpingScope helping;
