@@ -29,6 +29,9 @@ constexpr std::int64_t short_patience_ns = 2'000'000;
 constexpr std::int64_t blind_ns = 100'000'000;
 // The core's threads, which poll, could still end what looks like a deadlock for so long.
 constexpr std::int64_t background_ns = 500'000'000;
+// A thread that was woken on an idle core still looks as if it waited until that core is awake, so a deadlock is one
+// that stays for this long.
+constexpr std::int64_t deadlock_ns = 200'000'000;
 
 }  // namespace
 
@@ -167,7 +170,8 @@ void Director::wait_for_others(Lock& lock) {
   others_may_act = others_may_act || (!threads_.is_known() && !own_work_is_over());
   background_may_act = background_may_act && real_now - stuck_since_ns_ < background_ns;
   if (others_may_act) report_uncontrolled("all that is left waits for a process or a thread that acts in real time");
-  if (!is_over && (others_may_act || background_may_act || first_deadline != INT64_MAX)) {
+  const bool may_be_brief = real_now - stuck_since_ns_ < deadlock_ns;
+  if (!is_over && (others_may_act || background_may_act || may_be_brief || first_deadline != INT64_MAX)) {
     rest_.wait_for(lock, std::chrono::milliseconds(1));
   } else if (first_deadline != INT64_MAX) {
     clock_ns_.store(std::max(now_ns(), first_deadline), std::memory_order_relaxed);
