@@ -111,7 +111,7 @@ class Arguments {
   void add_by_type(PyObject* object) {
     if (add_memory(object)) return;
     if (PyBool_Check(object)) return put(object == Py_True);
-    if (PyFloat_CheckExact(object)) return put(PyFloat_AS_DOUBLE(object));
+    if (PyFloat_CheckExact(object)) return put(PyFloat_AsDouble(object));
     if (PyLong_CheckExact(object)) return put_integer(object);
     put_bytes(object);
   }
@@ -227,12 +227,12 @@ class Arguments {
 
 Dim3 dim3_of(nb::handle sizes, const char* name) {
   if (PyIndex_Check(sizes.ptr())) return Dim3(unsigned32_of(Whole{sizes}, name));
-  if (!PyTuple_Check(sizes.ptr()) || PyTuple_GET_SIZE(sizes.ptr()) < 1 || PyTuple_GET_SIZE(sizes.ptr()) > 3) {
+  if (!PyTuple_Check(sizes.ptr()) || NB_TUPLE_GET_SIZE(sizes.ptr()) < 1 || NB_TUPLE_GET_SIZE(sizes.ptr()) > 3) {
     throw nb::type_error((std::string(name) + ": it is a number, or a tuple of up to three").c_str());
   }
   std::uint32_t xyz[3] = {1, 1, 1};
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(sizes.ptr()); ++i) {
-    const nb::handle size = PyTuple_GET_ITEM(sizes.ptr(), i);
+  for (Py_ssize_t i = 0; i < NB_TUPLE_GET_SIZE(sizes.ptr()); ++i) {
+    const nb::handle size = NB_TUPLE_GET_ITEM(sizes.ptr(), i);
     if (!PyIndex_Check(size.ptr())) throw nb::type_error((std::string(name) + ": sizes are whole numbers").c_str());
     xyz[i] = unsigned32_of(Whole{size}, name);
   }
@@ -247,7 +247,7 @@ void launch(const StreamObject& stream, const KernelObject& kernel, const Launch
                              .c_str());
   }
   Arguments arguments(kernel.kinds);
-  for (std::size_t i = 0; i < count; ++i) arguments.add(PyTuple_GET_ITEM(args.ptr(), static_cast<Py_ssize_t>(i)));
+  for (std::size_t i = 0; i < count; ++i) arguments.add(NB_TUPLE_GET_ITEM(args.ptr(), static_cast<Py_ssize_t>(i)));
   const Submission submission;
   stream.view.launch_arguments(kernel.view, config, arguments.all());
 }
