@@ -50,6 +50,7 @@ void put_into(Retired& list, Retired work) noexcept {
 }
 
 bool is_finished(RetiredWork& work) noexcept {
+  const CoreCalls scope;
   if (work.device->lost.load(std::memory_order_relaxed)) return true;
   if (work.last) return is_surely_idle(*work.last, operation);
   return work.done == nullptr || is_past(*work.done);
@@ -72,7 +73,6 @@ bool end_if_finished(RetiredWork* retired) noexcept {
   {
     const Retired work = look_at(retired);
     if (work == nullptr) return true;
-    const CoreCalls scope;
     if (!is_finished(*work)) return false;
   }
   post_release([retired] {

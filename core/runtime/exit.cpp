@@ -181,6 +181,7 @@ bool end_unused(const std::vector<Backend*>& backends, Clock::time_point deadlin
     return now + (deadline - now) / 2;
   };
   const auto end_handles = [](std::size_t, bool) {
+    finish_service();
     for (const Subsystem* const subsystem : subsystems()) {
       if (subsystem->end_unused != nullptr) subsystem->end_unused();
     }

@@ -336,9 +336,16 @@ bool stop_service(std::chrono::nanoseconds timeout) noexcept {
   const Deadline deadline(to_timeout_ns(timeout));
   const bool served = service.value.stop(deadline);
   const bool polled = poller.value.stop(deadline);
-  // A last step of the polling thread may have handed over what the service thread, which had ended, didn't see.
-  const bool rest = Serve::run_until(service.value, deadline);
-  return served && polled && rest;
+  return served && polled;
+}
+
+void finish_service() noexcept {
+  Serve::Service& me = service.value;
+  {
+    const std::lock_guard lock(me.mutex);
+    if (me.started && !me.ended) return;  // its own thread is late
+  }
+  Serve::run_until(me, Deadline(ANYPLACE_FOREVER));
 }
 
 }  // namespace anyplace::detail

@@ -96,6 +96,9 @@ void poll_in_service(Function step) noexcept {
 /// left running. Called once, at exit, while the process still counts as running; the backends are shut down
 /// afterwards.
 bool stop_service(std::chrono::nanoseconds timeout) noexcept;
+/// Runs what a last step of the polling thread handed over when the service thread had ended. Called after
+/// stop_service(), and not on the thread that exits: its thread-local objects, which layers have too, are gone.
+void finish_service() noexcept;
 
 /// Whether a destructor or one of the core's threads may call a backend's entry: not in a forked child, and not once
 /// the backends are being shut down.

@@ -38,13 +38,6 @@ constexpr Program programs[] = {
        bed.b.synchronize();
        return bed.get(bed.a, bed.x) == 3;
      }},
-    {"priorities", "a stream of a higher priority is taken to go first", 1,
-     [](Bed& bed, bool right) {
-       const Stream urgent(bed.device, {.priority = -2});
-       bed.set(urgent, bed.x, 2);
-       if (right) bed.b.wait_stream(urgent);
-       return bed.get(bed.b, bed.x) == 2;
-     }},
     {"join_of_one", "three streams fork, and the join waits for one of two", 1,
      [](Bed& bed, bool right) {
        bed.b.wait_event(bed.a.record_event());
