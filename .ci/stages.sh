@@ -58,7 +58,7 @@ counted() {
 stage_test() {
   local status=0
   # shellcheck disable=SC2266 # scripts/test is no test of the shell's
-  counted on_bare_debian env ANYPLACE_TURN="$ANYPLACE_TURN" scripts/test || status=$?
+  counted on_bare_debian env ANYPLACE_TURN="$ANYPLACE_TURN" ANYPLACE_ROUND="${ANYPLACE_ROUND:-}" scripts/test || status=$?
   if grep -E '^[^ ]+\.(c|cpp|cu|h):[0-9]+:[0-9]+: warning: ' "$logs/test.out"; then
     echo "The build has warnings."
     return 1

@@ -26,6 +26,7 @@
 #include "terminal.h"
 #include "text.h"
 #include "tools/compile.h"
+#include "tools/explore.h"
 #include "tools/replay.h"
 #include "tools/sweep.h"
 #include "top.h"
@@ -87,7 +88,7 @@ int say(const Answer& answer, bool output_closed) {
 }
 
 std::string_view arguments_of(std::string_view command) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> known{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 13> known{{
       {"info", "PLACE [--json]"},
       {"conformance", "--place PLACE [option...] [--json]"},
       {"compile", "FILE --for TARGET[,TARGET] [option...]"},
@@ -98,6 +99,7 @@ std::string_view arguments_of(std::string_view command) {
       {"top", "[option...] [--json]"},
       {"replay", "TRACE --place PLACE [option...] [--json]"},
       {"sweep", "[option...] [--json] -- PROGRAM [ARGUMENT...]"},
+      {"explore", "[option...] [--json] -- PROGRAM [ARGUMENT...]"},
       {"trace-summary", "FILE [--compare FILE] [--json]"},
       {"timeline", "FILE [--output FILE]"},
   }};
@@ -169,6 +171,7 @@ Answer run(int argument_count, char** arguments, bool output_closed) {
   const NewCompilerCommand new_compiler(app);
   const ReplayCommand replay(app);
   const SweepCommand sweep(app);
+  const ExploreCommand explore(app);
 #ifdef ANYPLACE_TOOL_TRACE
   const TraceSummaryCommand trace_summary(app);
   const TimelineCommand timeline(app);
@@ -201,6 +204,7 @@ Answer run(int argument_count, char** arguments, bool output_closed) {
   if (new_compiler.chosen()) return new_compiler.run();
   if (replay.chosen()) return replay.run();
   if (sweep.chosen()) return sweep.run();
+  if (explore.chosen()) return explore.run();
 #ifdef ANYPLACE_TOOL_TRACE
   if (trace_summary.chosen()) return trace_summary.run();
   if (timeline.chosen()) return timeline.run();

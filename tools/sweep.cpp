@@ -3,18 +3,14 @@
 
 #include <anyplace/error.h>
 #include <anyplace/layers.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <stdexcept>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -31,8 +27,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds longest_reference = std::chrono::minutes(10);
-constexpr milliseconds least_limit = std::chrono::minutes(1);
-constexpr int limit_factor = 20;  // how many times longer than without a failure a run may take
 
 /// How a run ended. The last four are faults of the program, or of the library.
 enum class Outcome { clean_error, unharmed, not_reached, wrong_result, leak, hang, crash };
@@ -59,31 +53,17 @@ struct Reference {
   SweepRun run;
   std::string folder;              ///< that of the first run
   std::set<std::string> unsteady;  ///< files that differ between the two
+  bool has_losses = false;         ///< the failures lose devices, whose memory and handles nobody gives back
 };
-
-std::string quoted_word(const std::string& word) {
-  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,=+@%";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 /// A line for a shell that makes the run again.
 std::string command_line(const SweepProgram& program, const std::string& rules) {
-  std::string line = "ANYPLACE_LAYERS=" + quoted_word(program.layers) + " ANYPLACE_FAULTS=" + quoted_word(rules);
-  for (const std::string& word : program.words) line += " " + quoted_word(word);
-  return line;
-}
-
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
+  return shell_line({{"ANYPLACE_LAYERS", program.layers}, {"ANYPLACE_FAULTS", rules}}, program.words);
 }
 
 /// ANYPLACE_LAYERS with `faults` in it.
 std::string layers_with_faults() {
-  const std::string layers = variable("ANYPLACE_LAYERS");
+  const std::string layers = environment_variable("ANYPLACE_LAYERS");
   std::string_view rest = layers;
   while (!rest.empty()) {
     const std::string_view item = rest.substr(0, rest.find(','));
@@ -93,25 +73,13 @@ std::string layers_with_faults() {
   return layers.empty() ? "faults" : layers + ",faults";
 }
 
-/// A program that is named by a relative path, by its absolute one, because each run has another current folder.
-std::string absolute_program(const std::string& word) {
-  return word.find('/') == std::string::npos ? word : std::filesystem::absolute(word).lexically_normal().string();
-}
-
-std::string make_sweep_folder() {
-  std::string path = (std::filesystem::temp_directory_path() / "anyplace-sweep-XXXXXX").string();
-  if (mkdtemp(path.data()) == nullptr) {
-    throw std::runtime_error("can't make the folder " + path + ": " + std::strerror(errno));
-  }
-  return path;
-}
-
 /// The objects that a run left and the reference didn't; "" if there are none.
-std::string leaked(const SweepRun& run, const SweepRun& reference) {
+std::string leaked(const SweepRun& run, const Reference& reference) {
   std::vector<std::string> kinds;
+  if (reference.has_losses) return "";
   for (const auto& [kind, count] : run.live) {
-    const auto found = reference.live.find(kind);
-    const std::uint64_t usual = found == reference.live.end() ? 0 : found->second;
+    const auto found = reference.run.live.find(kind);
+    const std::uint64_t usual = found == reference.run.live.end() ? 0 : found->second;
     if (count > usual) kinds.push_back(std::to_string(count - usual) + " of " + kind);
   }
   return kinds.empty() ? "" : joined(kinds);
@@ -121,10 +89,10 @@ Judged judge(const SweepProgram& program, const Reference& reference, const Swee
   if (run.hung) return {run, Outcome::hang, "ended after " + std::to_string(run.took.count()) + " ms"};
   if (run.signal != 0) return {run, Outcome::crash, strsignal(run.signal)};
   if (run.is_reported && run.hits == 0) return {run, Outcome::not_reached, ""};
-  if (const std::string left = leaked(run, reference.run); !left.empty()) return {run, Outcome::leak, left};
+  if (const std::string left = leaked(run, reference); !left.empty()) return {run, Outcome::leak, left};
   if (run.status != 0) return {run, Outcome::clean_error, ""};
   std::vector<std::string> wrong;
-  for (const std::string& name : differing_files(reference.folder, run_folder(program, run.number))) {
+  for (const std::string& name : differing_files(reference.folder, run_folder(program.folder, run.number))) {
     if (!reference.unsteady.contains(name)) wrong.push_back(name);
   }
   if (wrong.empty()) return {run, Outcome::unharmed, ""};
@@ -135,7 +103,7 @@ Answer refused(const std::string& what) { return {"", "anyplace: " + what + "\n"
 
 /// What keeps a program from being swept; "" if nothing does.
 std::string reference_problem(const SweepProgram& program, const SweepRun& run) {
-  const std::string where = "; " + run_folder(program, run.number) + " has what it wrote";
+  const std::string where = "; " + run_folder(program.folder, run.number) + " has what it wrote";
   if (run.hung) return "the program doesn't end by itself in " + std::to_string(run.took.count() / 1000) + " s" + where;
   if (run.signal != 0) return std::string("the program crashes without a failure: ") + strsignal(run.signal) + where;
   if (run.status != 0) {
@@ -165,7 +133,7 @@ std::string report_text(const SweepProgram& program, const std::vector<Judged>& 
     text += "\n" + painted(Paint::bad, word_of(one.outcome)) + " at call " + std::to_string(one.run.number) +
             (one.run.hit.empty() ? "" : " (" + one.run.hit + ")") + ": " + printable(one.detail) + "\n";
     text += field("again", command_line(program, one.run.rules));
-    text += field("output", run_folder(program, one.run.number));
+    text += field("output", run_folder(program.folder, one.run.number));
   }
   return text;
 }
@@ -180,7 +148,7 @@ Json report_json(const SweepProgram& program, const std::vector<Judged>& all, st
                         {"signal", one.run.signal == 0 ? Json() : Json(one.run.signal)},
                         {"detail", text_or_null(one.detail)},
                         {"again", command_line(program, one.run.rules)},
-                        {"output", is_bad(one.outcome) ? Json(run_folder(program, one.run.number)) : Json()}});
+                        {"output", is_bad(one.outcome) ? Json(run_folder(program.folder, one.run.number)) : Json()}});
   }
   return Json{{"calls", calls}, {"seconds", seconds}, {"runs", std::move(runs)}};
 }
@@ -222,7 +190,7 @@ SweepCommand::SweepCommand(CLI::App& app)
 bool SweepCommand::chosen() const { return command_->parsed(); }
 
 Answer SweepCommand::run() const {
-  if (!variable("ANYPLACE_FAULTS").empty()) {
+  if (!environment_variable("ANYPLACE_FAULTS").empty()) {
     return {"", "anyplace: ANYPLACE_FAULTS is set; the sweep sets it itself for each run\n", exit_usage};
   }
   const std::string what = entry_ + "=" + status_;
@@ -232,7 +200,7 @@ Answer SweepCommand::run() const {
     return {"", error_text("anyplace", error), exit_usage};
   }
   const auto begin = std::chrono::steady_clock::now();
-  SweepProgram program{words_, layers_with_faults(), make_sweep_folder()};
+  SweepProgram program{words_, layers_with_faults(), make_runs_folder("sweep")};
   program.words.front() = absolute_program(words_.front());
   const unsigned jobs = jobs_ != 0 ? jobs_ : std::max(1u, std::thread::hardware_concurrency());
   const milliseconds given = std::chrono::seconds(timeout_);
@@ -247,11 +215,11 @@ Answer SweepCommand::run() const {
   for (const SweepRun& run : plain) {
     if (const std::string problem = reference_problem(references, run); !problem.empty()) return refused(problem);
   }
-  const std::string first = run_folder(references, 1);
-  const Reference reference{plain.front(), first, differing_files(first, run_folder(references, 2))};
+  const std::string first = run_folder(references.folder, 1);
+  const Reference reference{plain.front(), first, differing_files(first, run_folder(references.folder, 2)),
+                            status_ == "device_lost"};
   const std::uint64_t calls = std::max(plain[0].uses, plain[1].uses);
-  const milliseconds limit =
-      timeout_ != 0 ? given : std::max(least_limit, std::max(plain[0].took, plain[1].took) * limit_factor);
+  const milliseconds limit = timeout_ != 0 ? given : limit_of_runs(std::max(plain[0].took, plain[1].took));
 
   std::vector<Judged> all;
   make_runs(
@@ -259,7 +227,7 @@ Answer SweepCommand::run() const {
       limit,
       [&](const SweepRun& run) {
         all.push_back(judge(program, reference, run));
-        if (!is_bad(all.back().outcome)) std::filesystem::remove_all(run_folder(program, run.number));
+        if (!is_bad(all.back().outcome)) std::filesystem::remove_all(run_folder(program.folder, run.number));
       });
   std::sort(all.begin(), all.end(), [](const Judged& a, const Judged& b) { return a.run.number < b.run.number; });
   const bool is_good = std::none_of(all.begin(), all.end(), [](const Judged& one) { return is_bad(one.outcome); });

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of one program under the layer `faults`, several at a time, each in a folder of its own.
+// Runs of one program under the layer `faults`: their rules, and what the layer reported.
 #pragma once
-
-#include <sys/types.h>
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
+
+#include "program_runs.h"
 
 namespace anyplace::tool {
 
@@ -22,14 +21,9 @@ struct SweepProgram {
 };
 
 /// A run that is over.
-struct SweepRun {
-  std::uint64_t number = 0;  ///< names its folder, too
-  std::string rules;         ///< the value of ANYPLACE_FAULTS
-  int status = -1;           ///< its exit status; -1 if it didn't exit
-  int signal = 0;            ///< that it died of; 0 if it exited or was killed for its time
-  bool hung = false;
-  std::chrono::milliseconds took{0};
-  std::string hit;  ///< the entry that the layer reported as hit first; "" if none was hit
+struct SweepRun : ProgramRun {
+  std::string rules;  ///< the value of ANYPLACE_FAULTS
+  std::string hit;    ///< the entry that the layer reported as hit first; "" if none was hit
   // -- What the layer reported at the end; nothing of a run that crashed, hung or ended by _exit.
   bool is_reported = false;
   std::uint64_t uses = 0;                     ///< calls that the first rule is for, of the process that made most
@@ -37,18 +31,10 @@ struct SweepRun {
   std::map<std::string, std::uint64_t> live;  ///< how many objects of each kind the backends had at the end
 };
 
-/// The folder of a run: `files` is the program's current folder, `stdout` and `stderr` are what it wrote.
-std::string run_folder(const SweepProgram& program, std::uint64_t number);
-
 /// Makes a run for each number that `next` gives until it gives 0, at most `jobs` at once, and gives each to `done`
-/// when it is over. `rules` makes the rules of a run. A run that takes longer than `limit` is killed, and so is what a
-/// run left behind in its process group. Only one thread may call it. Throws std::runtime_error if the program can't be
-/// started, or a folder made.
+/// when it is over. `rules` makes the rules of a run. Limits and errors are those of RunPool.
 void make_runs(const SweepProgram& program, const std::function<std::uint64_t()>& next,
                const std::function<std::string(std::uint64_t)>& rules, unsigned jobs, std::chrono::milliseconds limit,
                const std::function<void(const SweepRun&)>& done);
-
-/// The names of the files, `stdout` among them, that aren't the same in the two folders.
-std::set<std::string> differing_files(const std::string& folder, const std::string& other);
 
 }  // namespace anyplace::tool

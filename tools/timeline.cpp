@@ -80,6 +80,10 @@ std::string write(const std::string& path, const std::string& text) {
 
 }  // namespace
 
+std::string timeline_page_of(const RunTrace& trace, const std::string& title) {
+  return page_of(timeline_data(trace, figures_of(trace), title));
+}
+
 TimelineCommand::TimelineCommand(CLI::App& app)
     : command_(app.add_subcommand("timeline", "Makes a page of a run that the layer trace wrote down, for a browser")) {
   command_->add_option("FILE", file_, "The file that the layer wrote; - is standard input")->required();
@@ -106,8 +110,7 @@ Answer TimelineCommand::run() const {
   }
   try {
     const RunTrace trace = read(file_);
-    const TraceFigures figures = figures_of(trace);
-    const std::string page = page_of(timeline_data(trace, figures, title_of(file_)));
+    const std::string page = timeline_page_of(trace, title_of(file_));
     if (const std::string why = write(output, page); !why.empty()) {
       return {"", note("can't write " + printable(output) + ": " + why), exit_failed};
     }

@@ -9,6 +9,11 @@
 
 namespace anyplace::tool {
 
+struct RunTrace;
+
+/// The page of a trace, as `anyplace timeline` writes it.
+std::string timeline_page_of(const RunTrace& trace, const std::string& title);
+
 class TimelineCommand {
  public:
   /// Adds the subcommand to `app`.

@@ -16,6 +16,8 @@
 
 #include "config.h"
 #include "copy.h"
+#include "director.h"
+#include "door.h"
 #include "elf_image.h"
 #include "engine.h"
 #include "event.h"
@@ -27,6 +29,7 @@
 #include "kernel.h"
 #include "module.h"
 #include "processor.h"
+#include "protection.h"
 #include "wait.h"
 
 namespace anyplace::cpu_sim {
@@ -55,6 +58,11 @@ class CpuSimBackend final : public DeviceBackend {
  public:
   explicit CpuSimBackend(Host host) : host_(host), engine_(*new Engine(Config::from_environment())) {
     limit_level(engine_.config().processor_level);
+    if (engine_.config().protect == Protect::off) return;
+    const bool keys = Protection::begin(engine_.config().protect).has_keys();
+    report_faults();
+    host_.log(ANYPLACE_LOG_INFO, keys ? "cpu_sim: device memory is protected by a protection key"
+                                      : "cpu_sim: device memory is protected by the access of its pages");
   }
 
   bool shutdown(std::uint64_t timeout_ns) override {
@@ -205,10 +213,11 @@ class CpuSimBackend final : public DeviceBackend {
     return to_handle(&native_events_.add_handle(device, native));
   }
   std::uint64_t event_timestamp(anyplace_event event) override { return timestamp_ns(event_of(event)); }
-  /// A simulated device has no clock but the host's.
+  /// A simulated device has no clock but the host's, except in the deterministic mode, where its time is virtual.
   void device_clock(std::int32_t device, anyplace_clock& out) override {
     engine_.device(device);
-    out.device = out.host = static_cast<std::uint64_t>(now_ns());
+    out.device = static_cast<std::uint64_t>(device_now_ns());
+    out.host = static_cast<std::uint64_t>(now_ns());
   }
 
   // -- Memory.
@@ -220,7 +229,7 @@ class CpuSimBackend final : public DeviceBackend {
   }
   anyplace_address memory_allocate_async(anyplace_stream stream, std::uint64_t bytes) override {
     // No work uses fresh memory yet, so it can be allocated ahead of the stream's order.
-    return stream_of(stream).device().memory().allocate(ANYPLACE_MEMORY_DEVICE, bytes);
+    return stream_of(stream).device().memory().allocate(ANYPLACE_MEMORY_DEVICE, bytes, "memory_allocate_async");
   }
   void memory_free_async(anyplace_stream stream, anyplace_address address) override {
     Stream& object = stream_of(stream);
@@ -303,6 +312,11 @@ class CpuSimBackend final : public DeviceBackend {
   void memory_copy(anyplace_stream stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes,
                    std::uint32_t kind) override {
     check_copy_kind(kind);
+    if (kind == ANYPLACE_COPY_HOST_TO_DEVICE && Director::get() != nullptr) [[unlikely]] {
+      if (stages(stream_of(stream), source)) {
+        return submit_staged_copy(stream_of(stream), destination, source, bytes);
+      }
+    }
     submit_copy(stream_of(stream), destination, source, bytes);
   }
   void memory_copy_2d(anyplace_stream stream, const anyplace_copy_2d& copy) override {
@@ -389,6 +403,14 @@ class CpuSimBackend final : public DeviceBackend {
   void expect_kernels() noexcept {
     if (engine_.config().report_faults) report_faults();
   }
+  /// Returns whether a copy from that memory of the host reads it now, in the deterministic mode. An idle stream's copy
+  /// may be executed at once anyway.
+  static bool stages(Stream& stream, anyplace_address source) {
+    Device& device = stream.device();
+    const bool is_pageable =
+        device.addresses().reach(device.index(), source).owner == no_device && !device.registrations().contain(source);
+    return is_pageable && !stream.done() && Director::get()->chooses_to_stage();
+  }
   static Stream& stream_of(anyplace_stream stream) noexcept {
     return StreamHandle::is(stream) ? *StreamHandle::of(stream)->stream : *from_handle<Stream>(stream);
   }
@@ -432,7 +454,7 @@ void CpuSimBackend::device_sample(std::int32_t device, anyplace_device_sample& o
 
 void CpuSimBackend::device_properties(std::int32_t device, anyplace_device_properties& out) {
   engine_.device(device);
-  out.compute_units = engine_.config().workers;
+  out.compute_units = engine_.device(device).scheduler().limit();
   constexpr std::uint64_t in_file =
       bit(ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY) | bit(ANYPLACE_CAPABILITY_BIT_INTERPROCESS_MEMORY);
   out.capabilities = capabilities | (VirtualMemory::is_supported() ? in_file : 0);
@@ -463,5 +485,14 @@ void CpuSimBackend::device_properties(std::int32_t device, anyplace_device_prope
 }  // namespace
 }  // namespace anyplace::cpu_sim
 
-ANYPLACE_EXPORT_BACKEND(anyplace::cpu_sim::CpuSimBackend, "cpu_sim", ANYPLACE_VERSION,
-                        "Simulated devices on the threads of this machine")
+/// Does what ANYPLACE_EXPORT_BACKEND's entry does. Here, and nowhere else, the deterministic mode's calls part from
+/// those of threads mode.
+extern "C" ANYPLACE_PLUGIN_EXPORT anyplace_status anyplace_backend_entry(const anyplace_host* host,
+                                                                         anyplace_backend_table* table) {
+  const anyplace_status status = anyplace::backend::detail::export_backend<anyplace::cpu_sim::CpuSimBackend>(
+      host, table, "cpu_sim", ANYPLACE_VERSION, "Simulated devices on the threads of this machine");
+  if (status == ANYPLACE_STATUS_OK && anyplace::cpu_sim::Director::get() != nullptr) {
+    anyplace::cpu_sim::put_door(*table);
+  }
+  return status;
+}

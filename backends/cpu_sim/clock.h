@@ -24,6 +24,7 @@ class Deadline {
   static Deadline never() noexcept { return Deadline(); }
   static Deadline after(std::uint64_t timeout_ns) noexcept {
     Deadline deadline;
+    deadline.timeout_ns_ = timeout_ns;
     if (timeout_ns == 0) {
       deadline.poll_ = true;
       return deadline;
@@ -39,6 +40,9 @@ class Deadline {
 
   /// Returns whether the caller only wants to look and not to wait.
   bool poll() const noexcept { return poll_; }
+
+  /// Returns the nanoseconds from its making to its end: 0 for a caller that only wants to look.
+  std::uint64_t timeout_ns() const noexcept { return timeout_ns_; }
 
   bool forever() const noexcept { return forever_ && !poll_; }
 
@@ -62,6 +66,7 @@ class Deadline {
  private:
   bool poll_ = false;
   bool forever_ = true;
+  std::uint64_t timeout_ns_ = UINT64_MAX;
   Clock::time_point at_{};
 };
 

@@ -8,6 +8,7 @@ namespace anyplace::cpu_sim {
 
 class HostWork;
 class Stream;
+struct Operation;
 
 enum class Progress {
   done,      // The command is complete; the caller retires it and executes the next one.
@@ -23,6 +24,9 @@ class Command {
 
   /// The stream's owner calls it, under no lock.
   virtual Progress execute(Stream& stream) noexcept = 0;
+
+  /// Says what the command does, for the deterministic mode (operation.h).
+  virtual void describe(Operation& out) const = 0;
 
  protected:
   Command() = default;

@@ -21,7 +21,7 @@ bool parse_digits(const std::string& text, std::uint64_t limit, std::uint64_t* n
   std::size_t i = 0;
   for (; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i) {
     const auto digit = static_cast<std::uint64_t>(text[i] - '0');
-    if (value > (limit - digit) / 10) return false;
+    if (digit > limit || value > (limit - digit) / 10) return false;
     value = value * 10 + digit;
   }
   *number = value;
@@ -47,6 +47,27 @@ std::uint64_t count_variable(const char* name, std::uint64_t least, std::uint64_
     refuse(name, text, "a number from " + std::to_string(least) + " to " + std::to_string(most));
   }
   return number;
+}
+
+Protect protect_variable() {
+  const std::string text = variable("ANYPLACE_CPU_SIM_PROTECT");
+  if (text.empty() || text == "0") return Protect::off;
+  if (text == "1") return Protect::automatic;
+  if (text == "keys") return Protect::keys;
+  if (text == "pages") return Protect::pages;
+  refuse("ANYPLACE_CPU_SIM_PROTECT", text, "0, 1, keys or pages");
+}
+
+void read_deterministic(Config& config) {
+  const std::string mode = variable("ANYPLACE_CPU_SIM_MODE");
+  if (!mode.empty() && mode != "threads" && mode != "deterministic") {
+    refuse("ANYPLACE_CPU_SIM_MODE", mode, "threads or deterministic");
+  }
+  config.deterministic = mode == "deterministic";
+  config.seed = count_variable("ANYPLACE_CPU_SIM_SEED", 0, UINT64_MAX, 0);
+  config.prints_hash = count_variable("ANYPLACE_CPU_SIM_HASH", 0, 1, 0) == 1;
+  if (const std::string strategy = variable("ANYPLACE_CPU_SIM_STRATEGY"); !strategy.empty()) config.strategy = strategy;
+  config.report = variable("ANYPLACE_CPU_SIM_REPORT");
 }
 
 }  // namespace
@@ -77,6 +98,11 @@ Config Config::from_environment() {
     refuse("ANYPLACE_CPU_SIM_FAULTS", faults, "report or off");
   }
   config.report_faults = faults != "off";
+  config.protect = protect_variable();
+  if (config.protect != Protect::off && !config.report_faults) {
+    bad_argument("ANYPLACE_CPU_SIM_PROTECT needs the signal handlers that ANYPLACE_CPU_SIM_FAULTS=off leaves out" +
+                 std::string("\nunset one of the two"));
+  }
   const std::string processor = variable("ANYPLACE_CPU_SIM_PROCESSOR");
   config.processor_level = level_of(processor);
   if (!processor.empty() && config.processor_level == 0) {
@@ -87,6 +113,7 @@ Config Config::from_environment() {
     refuse("ANYPLACE_CPU_SIM_MEMORY", memory,
            "a number of bytes from 1 to 9223372036854775807, or a number with KiB, MiB, GiB or TiB, as in 512MiB");
   }
+  read_deterministic(config);
   return config;
 }
 

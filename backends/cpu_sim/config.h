@@ -13,8 +13,14 @@
 //                                   submission wakes it
 //   ANYPLACE_CPU_SIM_FAULTS         report (the default): when a faulty kernel raises a signal, its name and block are
 //                                   reported (fault_report.h); off: signals are left alone
+//   ANYPLACE_CPU_SIM_PROTECT        1: only commands can access device memory (protection.h), by protection keys where
+//                                   there are some, else by the pages' access; keys or pages: by that one; default 0
 //   ANYPLACE_CPU_SIM_PROCESSOR      x86-64, x86-64-v2, x86-64-v3 or x86-64-v4: an image for a higher level is refused
 //                                   (processor.h); default: what the processor has
+//   ANYPLACE_CPU_SIM_MODE           threads (the default) or deterministic, as docs/cpu_sim-deterministic.md says;
+//   there ANYPLACE_CPU_SIM_SEED           a number, default 0 ANYPLACE_CPU_SIM_STRATEGY       who chooses, default
+//   random ANYPLACE_CPU_SIM_REPORT         the file of the report, default none ANYPLACE_CPU_SIM_HASH           1: the
+//   schedule's hash is a line on standard error at the end; default 0
 #pragma once
 
 #include <cstdint>
@@ -22,13 +28,23 @@
 
 namespace anyplace::cpu_sim {
 
+/// How device memory is protected from the host.
+enum class Protect : std::uint8_t { off, automatic, keys, pages };
+
 struct Config {
   std::int32_t devices = 2;
   std::uint64_t memory_bytes = std::uint64_t{1} << 30;
   std::uint32_t workers = 2;
   std::int64_t backoff_ns = 25'000;
   bool report_faults = true;
+  Protect protect = Protect::off;
   int processor_level = 0;  ///< 0 for the processor's own
+  // What follows has a meaning in the deterministic mode only.
+  bool deterministic = false;
+  bool prints_hash = false;
+  std::uint64_t seed = 0;
+  std::string strategy = "random";  ///< make_strategy() parses it.
+  std::string report;               ///< It is empty if none is written.
 
   /// Throws Failure(INVALID_ARGUMENT) that shows the variable, its value and what is allowed.
   static Config from_environment();

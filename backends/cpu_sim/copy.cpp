@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "failure.h"
+#include "operation.h"
+#include "protection.h"
 #include "stream.h"
 
 namespace anyplace::cpu_sim {
@@ -19,16 +21,34 @@ std::byte* at(anyplace_address address) noexcept { return backend::from_handle<s
 }  // namespace
 
 void submit_copy(Stream& stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes) {
-  if (bytes <= short_bytes) {
+  if (bytes <= short_limit) {
     stream.submit_copy(destination, source, bytes);
   } else {
     stream.submit<Copy>(destination, source, bytes);
   }
 }
 
+void submit_staged_copy(Stream& stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes) {
+  auto read = std::make_unique<std::byte[]>(bytes);
+  std::memcpy(read.get(), at(source), bytes);
+  stream.submit<StagedCopy>(destination, std::move(read), bytes);
+}
+
+Progress StagedCopy::execute(Stream&) noexcept {
+  const CommandAccess access("a copy");
+  std::memcpy(at(destination_), bytes_.get(), count_);
+  return Progress::done;
+}
+
+void StagedCopy::describe(Operation& out) const {
+  out.be_copy(destination_, 0, count_);
+  out.what += " that were read before";
+  out.reads.clear();
+}
+
 void submit_fill(Stream& stream, anyplace_address address, std::uint32_t value, std::uint32_t width,
                  std::uint64_t count) {
-  if (count <= short_bytes / width) {
+  if (count <= short_limit / width) {
     stream.submit_fill(address, value, width, count);
   } else {
     stream.submit<Fill>(address, value, width, count);
@@ -38,22 +58,35 @@ void submit_fill(Stream& stream, anyplace_address address, std::uint32_t value, 
 Spreadable::Extent Copy::extent() const noexcept { return {bytes_, grain_bytes}; }
 
 void Copy::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>&) noexcept {
+  const CommandAccess access("a copy");
   std::memcpy(at(destination_) + begin, at(source_) + begin, end - begin);
 }
+
+void Copy::describe(Operation& out) const { out.be_copy(destination_, source_, bytes_); }
 
 Spreadable::Extent Copy2d::extent() const noexcept { return {rows_, std::max<std::uint64_t>(1, grain_bytes / width_)}; }
 
 void Copy2d::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>&) noexcept {
+  const CommandAccess access("a 2D copy");
   for (std::uint64_t row = begin; row < end; ++row) {
     std::memcpy(at(destination_) + row * destination_pitch_, at(source_) + row * source_pitch_, width_);
   }
 }
 
+void Copy2d::describe(Operation& out) const {
+  out.be_copy(destination_, source_, width_ * rows_);
+  out.reads.front().end = source_ + (rows_ - 1) * source_pitch_ + width_;
+  out.writes.front().end = destination_ + (rows_ - 1) * destination_pitch_ + width_;
+}
+
 Spreadable::Extent Fill::extent() const noexcept { return {count_, grain_bytes / width_}; }
 
 void Fill::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>&) noexcept {
+  const CommandAccess access("a fill");
   run_fill(address_ + begin * width_, value_, width_, end - begin);
 }
+
+void Fill::describe(Operation& out) const { out.be_fill(address_, width_ * count_); }
 
 void check_copy_kind(std::uint32_t kind) {
   if (kind < ANYPLACE_COPY_HOST_TO_DEVICE || kind > ANYPLACE_COPY_HOST_TO_HOST) {

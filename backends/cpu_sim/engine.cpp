@@ -1,17 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine.h"
 
+#include <memory>
 #include <string>
 
+#include "director.h"
 #include "failure.h"
 #include "help.h"
 #include "thread.h"
 
 namespace anyplace::cpu_sim {
+namespace {
+
+/// The director, if there is one, executes one operation at a time.
+std::unique_ptr<Scheduler> make_scheduler(const Config& config) {
+  Director::make(config);
+  if (config.deterministic) return std::make_unique<Scheduler>(1, 0);
+  return std::make_unique<Scheduler>(config.workers, config.backoff_ns);
+}
+
+}  // namespace
 
 Engine::Engine(const Config& config)
     : config_(config),
-      owned_scheduler_(std::make_unique<Scheduler>(config.workers, config.backoff_ns)),
+      owned_scheduler_(make_scheduler(config)),
       owned_pool_(std::make_unique<StreamPool>(*owned_scheduler_)),
       owned_addresses_(std::make_unique<AddressSpace>()),
       owned_virtual_memory_(std::make_unique<VirtualMemory>(*owned_addresses_)),
@@ -39,6 +51,7 @@ Stream& Engine::make_stream(Device& device, std::int32_t priority, Rule rule, st
   Stream& stream = pool_.take();
   stream.open(device, cookie, priority, rule);
   pool_.name(stream);
+  if (Director* const director = Director::get()) director->add(stream);
   return stream;
 }
 

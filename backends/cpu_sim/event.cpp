@@ -38,15 +38,25 @@ void Event::record(Stream& stream) {
 }
 
 void Event::record_stamped(Stream& stream) {
-  Ref<Stamp> stamp = make_ref<Stamp>();
+  Ref<Stamp> stamp = unused_stamp();
   const Record record{&stream.timeline(), stream.submit<StampTime>(Ref<Stamp>(stamp))};
   set_latest(record, std::move(stamp));
+}
+
+Ref<Stamp> Event::unused_stamp() {
+  {
+    std::lock_guard lock(lock_);
+    if (spare_stamp_) return std::exchange(spare_stamp_, {});
+  }
+  return make_ref<Stamp>();
 }
 
 void Event::set_latest(const Record& record, Ref<Stamp> stamp) noexcept {
   std::lock_guard lock(lock_);
   latest_.write(record);
-  std::swap(stamp_, stamp);  // The earlier stamp is destroyed after the lock, as `stamp` came before it.
+  std::swap(stamp_, stamp);
+  if (stamp && stamp->is_unshared()) std::swap(spare_stamp_, stamp);
+  // What is left in `stamp` is destroyed after the lock, as `stamp` came before it.
 }
 
 void Event::record_shared(Stream& stream) {

@@ -61,6 +61,7 @@ class Event {
  private:
   friend class NativeEvents;
   void record_stamped(Stream& stream);
+  Ref<Stamp> unused_stamp();
   void record_shared(Stream& stream);
 
   RecordCell latest_;  // It is written under lock_.
@@ -71,6 +72,7 @@ class Event {
   std::uint32_t handles_ = 0;          // It doesn't count the first; the mutex of NativeEvents guards it.
   std::atomic<bool> is_known_{false};  // It says whether NativeEvents knows the event.
   Ref<Stamp> stamp_;                   // lock_ guards it; it is the stamp of latest_, if the event has timing.
+  Ref<Stamp> spare_stamp_;             // lock_ guards it; an earlier record's, kept for the next one.
   const std::unique_ptr<SharedEvent> shared_;
   SharedRecord shared_record_;  // lock_ guards it; other processes see this of latest_.
 };

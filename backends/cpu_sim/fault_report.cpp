@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The handler's code is async-signal-safe: it formats by hand and calls only write, sigaction and raise.
+// The handler's code is async-signal-safe: it formats by hand and calls only write, sigaction and raise. What it does
+// about protected memory is in protection_report.cpp.
 #include "fault_report.h"
 
 #include <signal.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include "protection.h"
+#include "report_text.h"
 
 namespace anyplace::cpu_sim {
 
@@ -36,35 +37,10 @@ Signal* find(int number) noexcept {
   return nullptr;
 }
 
-class Line {
- public:
-  void add(const char* text) noexcept {
-    while (*text != '\0' && used_ < sizeof(text_) - 1) text_[used_++] = *text++;
-  }
-  void add(std::uint64_t number, unsigned base) noexcept {
-    char digits[21];
-    char* next = digits + sizeof(digits);
-    *--next = '\0';
-    do {
-      *--next = "0123456789abcdef"[number % base];
-      number /= base;
-    } while (number != 0);
-    add(next);
-  }
-  void write() noexcept {
-    text_[used_++] = '\n';
-    static_cast<void>(!::write(STDERR_FILENO, text_, used_));
-  }
-
- private:
-  char text_[512];
-  std::size_t used_ = 0;
-};
-
 void on_signal(int number, siginfo_t* info, void* context) noexcept;
 
-/// Does what would happen without this handler.
-void pass_on(Signal& signal, siginfo_t* info, void* context) noexcept {
+/// Does what would happen without this handler. With `once` the instruction may succeed if it is tried again.
+void pass_on(Signal& signal, siginfo_t* info, void* context, bool once) noexcept {
   const struct sigaction& before = signal.before;
   if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal.number, info, context);
   if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(signal.number);
@@ -73,7 +49,7 @@ void pass_on(Signal& signal, siginfo_t* info, void* context) noexcept {
   struct sigaction action {};
   action.sa_handler = SIG_DFL;  // A faulty instruction's signal can't be ignored.
   sigaction(signal.number, &action, nullptr);
-  if (sent) raise(signal.number);  // The signal is delivered when this handler returns.
+  if (sent || once) raise(signal.number);  // The signal is delivered when this handler returns.
 }
 
 }  // namespace
@@ -83,17 +59,17 @@ void write_fault(int number, const void* address) noexcept {
   const Signal* const signal = find(number);
   if (block == nullptr || signal == nullptr) return;
   InKernel::current_block = nullptr;  // The report is written once.
-  Line line;
+  ReportText line;
   line.add("anyplace: cpu_sim: ");
   line.add(signal->name);
-  line.add(" at address 0x");
-  line.add(reinterpret_cast<std::uintptr_t>(address), 16);
+  line.add(" at address ");
+  line.add_hex(reinterpret_cast<std::uintptr_t>(address));
   line.add(" in the kernel ");
   line.add(InKernel::current_name);
   line.add(", block (");
   for (int i = 0; i < 3; ++i) {
     if (i != 0) line.add(", ");
-    line.add(block->index[i], 10);
+    line.add(block->index[i]);
   }
   line.add("); what stops a process here is a fault of the kernel, or other results, on a device");
   line.write();
@@ -103,8 +79,15 @@ namespace {
 
 void on_signal(int number, siginfo_t* info, void* context) noexcept {
   const int before = errno;
-  if (info->si_code > 0) write_fault(number, info->si_addr);
-  if (Signal* const signal = find(number)) pass_on(*signal, info, context);
+  Protection::Fault fault = Protection::Fault::unknown;
+  if (Protection* const protection = Protection::get(); protection != nullptr && number == SIGSEGV) {
+    if (info->si_code > 0) fault = protection->fault(*info, context);
+  }
+  if (fault == Protection::Fault::unknown && info->si_code > 0) write_fault(number, info->si_addr);
+  Signal* const signal = find(number);
+  if (fault != Protection::Fault::opened && signal != nullptr) {
+    pass_on(*signal, info, context, fault == Protection::Fault::reported);
+  }
   errno = before;
 }
 

@@ -6,7 +6,7 @@
 // From the first kernel on, this backend handles SIGSEGV, SIGBUS, SIGFPE and SIGILL. On a thread that is in a kernel
 // the handler writes that line. Then, on any thread, it does what would have happened without it: it calls the former
 // handler, an application's or a sanitizer's, or lets the signal end the process. With ANYPLACE_CPU_SIM_FAULTS=off no
-// handler is installed.
+// handler is installed. Where device memory is protected (protection.h), the handlers are installed from the beginning.
 #pragma once
 
 #include <anyplace/backend/abi.h>
@@ -26,6 +26,10 @@ class InKernel {
   InKernel(const InKernel&) = delete;  // Its end is noted once.
   InKernel& operator=(const InKernel&) = delete;
   ~InKernel() { current_block = nullptr; }
+
+  /// Return this thread's kernel and block; the block is null if it is in none.
+  static const char* name() noexcept { return current_name; }
+  static const anyplace_block* block() noexcept { return current_block; }
 
  private:
   friend void write_fault(int number, const void* address) noexcept;

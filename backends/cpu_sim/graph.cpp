@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "failure.h"
+#include "operation.h"
 #include "stream.h"
 
 namespace anyplace::cpu_sim {
@@ -19,6 +20,11 @@ class LaunchGraph final : public Command {
 
   Progress execute(Stream& stream) noexcept override {
     return run_->begin(stream, cookie_, static_cast<const Record*>(CommandQueue::tail_of(*this)));
+  }
+  void describe(Operation& out) const override {
+    out.kind = Operation::Kind::graph;
+    out.what = "graph";
+    out.touches_all = true;
   }
 
  private:

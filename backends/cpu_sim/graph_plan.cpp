@@ -155,7 +155,7 @@ class GraphPlan::Compiler {
       check_copy_2d(copy);
       return add_work(make<Copy2d>(copy), nullptr);
     }
-    if (copy.width > short_bytes) {
+    if (copy.width > short_limit) {
       return add_work(make<Copy>(copy.destination, copy.source, copy.width), nullptr);
     }
     Step step;
@@ -168,7 +168,7 @@ class GraphPlan::Compiler {
 
   void add_fill(const anyplace_graph_node& node) {
     check_fill(node.address, node.width);
-    if (node.count > short_bytes / node.width) {
+    if (node.count > short_limit / node.width) {
       return add_work(make<Fill>(node.address, node.value, node.width, node.count), nullptr);
     }
     Step step;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "clock.h"
+#include "director.h"
 #include "engine.h"
 #include "event.h"
 #include "short_copy.h"
@@ -373,7 +374,7 @@ void GraphRun::run_step(Step& step) noexcept {
 
 void GraphRun::record(std::uint32_t number) noexcept {
   const RecordPoint& point = records_[number];
-  if (point.stamp) point.stamp->ns.store(now_ns(), std::memory_order_relaxed);
+  if (point.stamp) point.stamp->ns.store(device_now_ns(), std::memory_order_relaxed);
   Stream* woken = nullptr;
   point.timeline->advance(point.timeline->value() + 1, woken);
   if (woken != nullptr) woken->scheduler().enqueue_woken(*woken);

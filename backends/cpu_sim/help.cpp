@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device.h"
+#include "director.h"
 #include "stream.h"
 #include "thread.h"
 
@@ -60,6 +61,9 @@ bool poll(Scheduler& scheduler, std::span<const Record> records, bool helps) noe
 }  // namespace
 
 bool wait_for(std::span<const Record> records, const Deadline& deadline) noexcept {
+  if (Director* const director = Director::get(); director != nullptr && director->has_turn()) {
+    return director->wait_for(records, deadline.timeout_ns());
+  }
   const bool helps = deadline.forever();
   while (!records.empty()) {
     const Record& first = records.front();

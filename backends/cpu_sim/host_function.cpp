@@ -3,6 +3,7 @@
 
 #include <exception>
 
+#include "operation.h"
 #include "stream.h"
 
 namespace anyplace::cpu_sim {
@@ -10,6 +11,12 @@ namespace anyplace::cpu_sim {
 Progress HostFunction::execute(Stream& stream) noexcept {
   stream.device().host_thread().post(*this);
   return Progress::elsewhere;
+}
+
+void HostFunction::describe(Operation& out) const {
+  out.kind = Operation::Kind::host_function;
+  out.what = "host function";
+  out.touches_all = true;
 }
 
 HostWork* HostFunction::call() noexcept {

@@ -20,6 +20,7 @@ class HostFunction final : public HostCommand, private HostWork {
 
   Progress execute(Stream& stream) noexcept override;
   HostWork& work() noexcept override { return *this; }
+  void describe(Operation& out) const override;
 
  private:
   HostWork* call() noexcept override;

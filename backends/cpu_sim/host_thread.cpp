@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host_thread.h"
 
+#include "director.h"
 #include "spin_lock.h"
 #include "thread.h"
 
@@ -18,6 +19,7 @@ void HostThread::start_thread_once() {
 }
 
 void HostThread::post(HostWork& function) noexcept {
+  if (Director* const director = Director::get()) director->host_work_posted(this);
   std::lock_guard lock(mutex_);
   functions_.push_back(function.queued_);
   waiting_.store(waiting_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -46,6 +48,8 @@ HostWork* HostThread::take() noexcept {
 }
 
 void HostThread::work() noexcept {
+  Director* const director = Director::get();
+  if (director != nullptr) director->add_host_thread(this);
   while (HostWork* function = take()) {
     do {
       function = function->call();  // This completes the function's command and so destroys it.
@@ -54,6 +58,7 @@ void HostThread::work() noexcept {
         function = nullptr;
       }
     } while (function != nullptr);
+    if (director != nullptr) director->host_work_done(this);
   }
   std::lock_guard lock(mutex_);
   ended_ = true;

@@ -12,6 +12,7 @@
 
 #include "failure.h"
 #include "fault_report.h"
+#include "operation.h"
 
 namespace anyplace::cpu_sim {
 namespace {
@@ -139,7 +140,13 @@ anyplace_status fault_of(anyplace_status status) noexcept {
 }  // namespace
 
 Kernel::Kernel(backend::Host host, anyplace_host_kernel function, void* user, void (*on_release)(void*))
-    : host_(host), mark_(next_mark()), function_(function), user_(user), release_(on_release), name_("(a callable)") {}
+    : host_(host),
+      mark_(next_mark()),
+      function_(function),
+      user_(user),
+      release_(on_release),
+      name_("(a callable)"),
+      scoped_(guarded_) {}
 
 Kernel::Kernel(backend::Host host, anyplace_host_kernel function, std::string name, Ref<Library> library,
                std::optional<std::vector<std::uint32_t>> parameters)
@@ -148,6 +155,7 @@ Kernel::Kernel(backend::Host host, anyplace_host_kernel function, std::string na
       function_(function),
       name_(std::move(name)),
       library_(std::move(library)),
+      scoped_(true),
       parameters_(std::move(parameters)) {}
 
 Kernel::~Kernel() {
@@ -215,9 +223,24 @@ void Kernel::report_status(const anyplace_block& block, std::uint64_t cookie, an
   report(block, cookie, fault_of(status), what, stop);
 }
 
+/// The kernel's code runs between the two: a module's may not call anyplace, and has access to protected memory.
+void Kernel::begin_scope() const noexcept {
+  if (!guarded_) [[likely]]
+    return host_.user_code_begin();  // It is a module's kernel.
+  if (library_) host_.user_code_begin();
+  Protection::get()->enter("a kernel");
+}
+
+void Kernel::end_scope() const noexcept {
+  if (!guarded_) [[likely]]
+    return host_.user_code_end();
+  Protection::get()->leave();
+  if (library_) host_.user_code_end();
+}
+
 void Kernel::run_blocks(anyplace_block& block, std::uint64_t blocks, void* const* arguments, const std::uint32_t* sizes,
                         std::uint32_t count, std::uint64_t cookie, std::atomic<bool>& stop) noexcept {
-  if (library_) host_.user_code_begin();
+  if (scoped_) begin_scope();
   try {
     const InKernel in_kernel(name_.c_str(), block);
     while (!stop.load(std::memory_order_relaxed)) {
@@ -232,7 +255,7 @@ void Kernel::run_blocks(anyplace_block& block, std::uint64_t blocks, void* const
   } catch (...) {
     report(block, cookie, ANYPLACE_STATUS_KERNEL_FAILED, "it threw something that is no std::exception", stop);
   }
-  if (library_) host_.user_code_end();
+  if (scoped_) end_scope();
 }
 
 void Kernel::run_one_block(anyplace_block& block, PackedArguments* arguments, std::uint64_t cookie) noexcept {
@@ -263,6 +286,8 @@ Launch::Launch(Kernel& kernel, std::uint64_t cookie, const anyplace_launch& laun
 Spreadable::Extent Launch::extent() const noexcept {
   return {std::uint64_t{grid_[0]} * grid_[1] * grid_[2], 1};  // It is below 2^63 by the device's limits.
 }
+
+void Launch::describe(Operation& out) const { out.be_kernel(kernel_.name(), extent().units); }
 
 void Launch::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>& stop) noexcept {
   SharedMemory shared;

@@ -18,6 +18,7 @@
 
 #include "device.h"
 #include "library.h"
+#include "protection.h"
 #include "ref.h"
 #include "spread.h"
 #include "stream.h"
@@ -77,10 +78,13 @@ class Kernel final : public RefCounted<Kernel> {
                   std::uint32_t count, std::uint64_t cookie, std::atomic<bool>& stop) noexcept;
 
   const backend::Host& host() const noexcept { return host_; }
+  const std::string& name() const noexcept { return name_; }
 
  private:
   friend class RefCounted<Kernel>;
   ~Kernel();
+  void begin_scope() const noexcept;
+  void end_scope() const noexcept;
   void require_reach(Device& device, anyplace_address address, std::uint32_t i) const;
   void report(const anyplace_block& block, std::uint64_t cookie, anyplace_status status, const char* what,
               std::atomic<bool>& stop) const noexcept;
@@ -94,6 +98,9 @@ class Kernel final : public RefCounted<Kernel> {
   void (*const release_)(void*) = nullptr;
   const std::string name_;
   const Ref<Library> library_;  // It is null for a function of this process.
+  // Memory is protected (protection.h). Kernels are made after that was decided.
+  const bool guarded_ = Protection::get() != nullptr;
+  const bool scoped_;  // It says whether begin_scope() and end_scope() do something.
   const std::optional<std::vector<std::uint32_t>> parameters_;
 };
 
@@ -126,6 +133,7 @@ class Launch final : public Spreadable {
   void set_cookie(std::uint64_t cookie) noexcept { cookie_ = cookie; }
 
   Extent extent() const noexcept override;
+  void describe(Operation& out) const override;
   void run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>& stop) noexcept override;
 
  private:

@@ -5,8 +5,10 @@
 
 #include <cstdlib>
 
+#include "backing_file.h"
 #include "failure.h"
 #include "file_memory.h"
+#include "protection.h"
 
 namespace anyplace::cpu_sim {
 namespace {
@@ -77,14 +79,14 @@ void DeviceMemory::reserve(std::uint32_t kind, std::uint64_t bytes) {
   used_ += bytes;
 }
 
-anyplace_address DeviceMemory::allocate(std::uint32_t kind, std::uint64_t bytes) {
+anyplace_address DeviceMemory::allocate(std::uint32_t kind, std::uint64_t bytes, const char* operation) {
   check_kind(kind);
   if (bytes == 0) bad_argument("an allocation of 0 bytes");
   reserve(kind, bytes);
   anyplace_address address = 0;
   Block block{};
   try {
-    block = take_from_host(kind, bytes, address);
+    block = take_from_host(kind, bytes, address, operation);
   } catch (...) {
     give_back(bytes);
     throw;
@@ -97,25 +99,44 @@ anyplace_address DeviceMemory::allocate(std::uint32_t kind, std::uint64_t bytes)
   } catch (...) {
     blocks_.erase(address);
     if (counts(kind)) used_ -= bytes;
-    if (address != 0) give_to_host(address, block);
+    if (address != 0) give_to_host(address, block, operation);
     throw;
   }
   return address;
 }
 
 /// Returns memory from the host, at address 0 if it has none.
-DeviceMemory::Block DeviceMemory::take_from_host(std::uint32_t kind, std::uint64_t bytes, anyplace_address& address) {
+DeviceMemory::Block DeviceMemory::take_from_host(std::uint32_t kind, std::uint64_t bytes, anyplace_address& address,
+                                                 const char* operation) const {
+  Protection* const protection = Protection::get();
   if (kind == ANYPLACE_MEMORY_SHAREABLE) {
     const FileMemory memory = FileMemory::take(bytes);
+    try {
+      if (protection != nullptr) {
+        protection->fill(memory.address, memory.run.bytes);
+        protection->cover(device_, memory.address, memory.run.bytes, operation);
+      }
+    } catch (...) {
+      memory.give_back();
+      throw;
+    }
     address = memory.address;
     return {bytes, ANYPLACE_MEMORY_DEVICE, false, memory.run};
+  }
+  if (kind == ANYPLACE_MEMORY_DEVICE && protection != nullptr) {
+    address = protection->allocate(device_, bytes, operation);
+    return {bytes, kind, false, {}};
   }
   address = backend::to_handle(cpu_sim::take_from_host(bytes));
   return {bytes, kind, false, {}};
 }
 
-void DeviceMemory::give_to_host(anyplace_address address, const Block& block) noexcept {
-  if (block.run.bytes != 0) {
+void DeviceMemory::give_to_host(anyplace_address address, const Block& block, const char* operation) noexcept {
+  Protection* const protection = Protection::get();
+  if (block.kind == ANYPLACE_MEMORY_DEVICE && protection != nullptr) {
+    protection->retire(address, operation);
+    if (block.run.bytes != 0) BackingFile::get().give_back(block.run.offset, block.run.bytes);
+  } else if (block.run.bytes != 0) {
     FileMemory{address, block.run}.give_back();
   } else {
     cpu_sim::give_to_host(backend::from_handle<void>(address), block.bytes);
@@ -158,7 +179,7 @@ void DeviceMemory::free(std::uint32_t kind, anyplace_address address) {
     }
     erase(address, block);
   }
-  give_to_host(address, block);
+  give_to_host(address, block, "memory_free");
 }
 
 void DeviceMemory::begin_free(anyplace_address address) {
@@ -186,7 +207,7 @@ void DeviceMemory::finish_free(anyplace_address address) noexcept {
     block = blocks_.find(address)->second;
     erase(address, block);
   }
-  give_to_host(address, block);
+  give_to_host(address, block, "memory_free_async");
 }
 
 void DeviceMemory::give_back(std::uint64_t bytes) noexcept {

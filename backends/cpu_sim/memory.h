@@ -19,6 +19,7 @@
 #include "address_space.h"
 #include "command.h"
 #include "file_run.h"
+#include "operation.h"
 
 namespace anyplace::cpu_sim {
 
@@ -36,8 +37,8 @@ class DeviceMemory {
   std::uint64_t free_bytes() const;
 
   /// Throws Failure(OUT_OF_MEMORY) with the bytes requested, free, pending and the limit; for SHAREABLE memory as
-  /// FileMemory::take, too.
-  anyplace_address allocate(std::uint32_t kind, std::uint64_t bytes);
+  /// FileMemory::take, too. `operation` is a literal for reports.
+  anyplace_address allocate(std::uint32_t kind, std::uint64_t bytes, const char* operation = "memory_allocate");
   /// Throws Failure(INVALID_ARGUMENT) for memory that wasn't allocated here, is of another kind, or is being freed
   /// already.
   void free(std::uint32_t kind, anyplace_address address);
@@ -62,8 +63,8 @@ class DeviceMemory {
     FileRun run;  // It is empty for memory that can't be shared.
   };
 
-  static Block take_from_host(std::uint32_t kind, std::uint64_t bytes, anyplace_address& address);
-  static void give_to_host(anyplace_address address, const Block& block) noexcept;
+  Block take_from_host(std::uint32_t kind, std::uint64_t bytes, anyplace_address& address, const char* operation) const;
+  static void give_to_host(anyplace_address address, const Block& block, const char* operation) noexcept;
   Block& find(anyplace_address address);
   void erase(anyplace_address address, const Block& block) noexcept;
   void reserve(std::uint32_t kind, std::uint64_t bytes);
@@ -87,6 +88,10 @@ class FreeMemory final : public Command {
   Progress execute(Stream&) noexcept override {
     memory_.finish_free(address_);
     return Progress::done;
+  }
+  void describe(Operation& out) const override {
+    out.what = "free memory";
+    out.touches_all = true;
   }
 
  private:

@@ -29,6 +29,9 @@ class RefCounted {
     backend::acquire_from_sanitizer(this);
     delete static_cast<T*>(this);
   }
+  /// Whether the caller's reference is the only one, so that nobody else can get one. What was done under the others is
+  /// then seen.
+  bool is_unshared() const noexcept { return references_.load(std::memory_order_acquire) == 1; }
 
  protected:
   RefCounted() = default;

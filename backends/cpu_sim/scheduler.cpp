@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "director.h"
 #include "failure.h"
 #include "thread.h"
 
@@ -40,7 +41,8 @@ void lower(std::atomic<std::uint32_t>& counter) noexcept {
 
 }  // namespace
 
-Scheduler::Scheduler(std::uint32_t workers, std::int64_t backoff_ns) : limit_(workers), backoff_ns_(backoff_ns) {
+Scheduler::Scheduler(std::uint32_t workers, std::int64_t backoff_ns)
+    : limit_(workers), backoff_ns_(backoff_ns), director_(Director::get()) {
   threads_.reserve(workers);
   workers_.reserve(workers);
 }
@@ -50,6 +52,10 @@ Scheduler::Scheduler(std::uint32_t workers, std::int64_t backoff_ns) : limit_(wo
 void Scheduler::start_first() {
   std::lock_guard threads_lock(threads_mutex_);
   if (started_any_.load(std::memory_order_relaxed)) return;
+  if (director_ != nullptr) {
+    director_->start();
+    return started_any_.store(true, std::memory_order_release);
+  }
   {
     std::lock_guard lock(lock_);
     ++started_;
@@ -82,6 +88,7 @@ void Scheduler::add_worker(bool reserve) {
 }
 
 bool Scheduler::stop(const Deadline& deadline) {
+  if (director_ != nullptr) return director_->stop(deadline);
   {
     std::lock_guard lock(lock_);
     stopping_.store(true, std::memory_order_relaxed);  // From now on no worker is started.
@@ -187,6 +194,8 @@ void Scheduler::carry_out(const Wakeup& wakeup) noexcept {
 }
 
 void Scheduler::ready(Task& task, unsigned how) noexcept {
+  if (director_ != nullptr) [[unlikely]]
+    return director_->ready(task);
   Wakeup wakeup;
   {
     std::lock_guard lock(lock_);

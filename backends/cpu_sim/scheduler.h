@@ -38,10 +38,15 @@
 
 namespace anyplace::cpu_sim {
 
+class Director;
+
 class Scheduler {
  public:
   /// `workers` is at least 1. An idle worker's short sleeps take `backoff_ns`. With 0 it doesn't poll: it sleeps at
   /// once and is woken for each task.
+  ///
+  /// If there is a director (the deterministic mode), there are no workers: it is given all that becomes ready, and the
+  /// ready queue stays empty.
   Scheduler(std::uint32_t workers, std::int64_t backoff_ns);
   Scheduler(const Scheduler&) = delete;  // Workers hold its address.
   Scheduler& operator=(const Scheduler&) = delete;
@@ -157,6 +162,7 @@ class Scheduler {
 
   const std::uint32_t limit_;
   const std::int64_t backoff_ns_;
+  Director* const director_;  // It is null in threads mode.
   std::atomic<bool> started_any_{false};
 
   std::mutex threads_mutex_;                      // It is taken before lock_.

@@ -6,6 +6,8 @@
 
 #include "clock.h"
 #include "command.h"
+#include "director.h"
+#include "operation.h"
 #include "spin_lock.h"
 #include "stream.h"
 #include "thread.h"
@@ -28,6 +30,7 @@ class ReachTarget final : public Command {
     counter_->reach(target_);
     return Progress::done;
   }
+  void describe(Operation& out) const override { out.be_silent("record for other processes"); }
 
  private:
   CounterRef counter_;
@@ -55,6 +58,10 @@ class WaitShared final : public Command, private EventArena::Sleeper {
     }
     report(seen);
     return Progress::done;
+  }
+  void describe(Operation& out) const override {
+    out.be_silent("wait for another process");
+    out.waits_for_process = true;
   }
 
  private:
@@ -100,8 +107,13 @@ SharedRecord submit_shared_record(SharedEvent& event, Stream& stream, Record& lo
 
 bool synchronize_shared(const SharedEvent& event, const SharedRecord& record, std::uint64_t timeout_ns, bool spins) {
   const Deadline deadline = Deadline::after(timeout_ns);
+  Director* const director = deadline.poll() ? nullptr : Director::get();
+  const bool had_turn =
+      director != nullptr && director->leave_turn("a call waits for an event of another process, in real time");
   if (spins && !deadline.poll() && event.arena()->look(record) == State::pending) poll(*event.arena(), record);
-  return event.synchronize(record, [&] { return deadline.left_ns(); });
+  const bool done = event.synchronize(record, [&] { return deadline.left_ns(); });
+  if (had_turn) director->take_turn_again();
+  return done;
 }
 
 void submit_shared_wait(const SharedEvent& event, const SharedRecord& record, Stream& stream, backend::Host host,

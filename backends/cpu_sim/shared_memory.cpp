@@ -17,6 +17,7 @@
 #include "backing_file.h"
 #include "failure.h"
 #include "file_memory.h"
+#include "protection.h"
 #include "virtual_memory.h"
 
 namespace anyplace::cpu_sim {
@@ -126,6 +127,9 @@ anyplace_address ImportedMemory::open(std::int32_t device, const anyplace_ipc_ha
       madvise(wanted, runs[i].bytes, MADV_DONTDUMP);
       at += runs[i].bytes;
     }
+    if (Protection* const protection = Protection::get()) {
+      protection->cover(device, address, handle.size, "memory_import");
+    }
     const std::lock_guard lock(mutex_);
     const auto entry = bytes_.emplace(address, handle.size).first;
     try {
@@ -135,6 +139,7 @@ anyplace_address ImportedMemory::open(std::int32_t device, const anyplace_ipc_ha
       throw;
     }
   } catch (...) {
+    if (Protection* const protection = Protection::get()) protection->forget(address, handle.size);
     munmap(backend::from_handle<void>(address), handle.size);
     throw;
   }
@@ -147,6 +152,7 @@ void ImportedMemory::close(anyplace_address address) {
   if (entry == bytes_.end()) bad_argument("no memory of another process is open at " + hex(address));
   // The same addresses may be given out again as soon as they are unmapped.
   addresses_.remove(address);
+  if (Protection* const protection = Protection::get()) protection->forget(address, entry->second);
   munmap(backend::from_handle<void>(address), entry->second);
   bytes_.erase(entry);
 }

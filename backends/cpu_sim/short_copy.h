@@ -12,6 +12,9 @@ namespace anyplace::cpu_sim {
 
 /// More bytes than this are worth several threads.
 inline constexpr std::uint64_t short_bytes = 256 << 10;
+/// At most so many bytes are a short entry. It is 0 where memory is protected (protection.h), because these entries
+/// have no access to it. It is set before there is a stream.
+inline constinit std::uint64_t short_limit = short_bytes;
 
 void run_copy(anyplace_address destination, anyplace_address source, std::uint64_t bytes) noexcept;
 /// Elements of 1, 2 or 4 bytes get the low bits of the value.

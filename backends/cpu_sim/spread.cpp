@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "clock.h"
+#include "operation.h"
 #include "stream.h"
 
 namespace anyplace::cpu_sim {
@@ -114,6 +115,12 @@ void SpreadJob::enqueue_once() noexcept {
   users_.fetch_add(1, std::memory_order_relaxed);
   // It goes behind tasks that are as urgent, so that a thread which yields to one of them helps it.
   stream_.scheduler().enqueue(*this);
+}
+
+/// In the deterministic mode one thread runs a command whole, and only a graph's launch goes on with the job.
+void SpreadJob::describe(Operation& out) {
+  stream_.describe(out);
+  out.what += " goes on";
 }
 
 Task::Done SpreadJob::run() noexcept {

@@ -94,6 +94,8 @@ class SpreadJob final : public Task {
   /// completes the command.
   Progress begin(Spreadable& work, const Spreadable::Extent& extent) noexcept;
   Done run() noexcept override;
+  void step() noexcept override { static_cast<void>(run()); }
+  void describe(Operation& out) override;
 
   // -- For JointWork, which enqueues this task when it wants one more thread.
   void begin_joint(JointWork& work) noexcept;

@@ -2,7 +2,9 @@
 #include "stream.h"
 
 #include "clock.h"
+#include "director.h"
 #include "kernel.h"
+#include "operation.h"
 #include "short_copy.h"
 #include "stream_pool.h"
 #include "thread.h"
@@ -36,6 +38,7 @@ void Stream::open(Device& device, std::uint64_t cookie, std::int32_t priority, R
   cookie_ = cookie;
   rule_ = rule;
   null_seen_ = 0;
+  stepped_ = 0;
   set_level(level_of(priority));
   spread_.adopt_level();
   {
@@ -142,6 +145,7 @@ class DropKernel final : public Command {
  public:
   explicit DropKernel(Ref<Kernel> kernel) noexcept : kernel_(std::move(kernel)) {}
   Progress execute(Stream&) noexcept override { return Progress::done; }
+  void describe(Operation& out) const override { out.be_silent("release of a kernel"); }
 
  private:
   Ref<Kernel> kernel_;
@@ -261,6 +265,40 @@ Task::Done Stream::run() noexcept {
   }
 }
 
+void Stream::step() noexcept {
+  Scheduler& scheduler = scheduler_;
+  Slice slice{timeline_.value() + 1, true};
+  Operation next;
+  describe(next);
+  if (!next.is_silent) ++stepped_;
+  const End end = run_slice(slice);
+  if (end == End::ready) scheduler.enqueue(*this);
+  if (slice.next != nullptr) scheduler.enqueue_woken(*slice.next);
+}
+
+void Stream::describe(Operation& out) {
+  out.device = device_->index();
+  out.stream = number_;
+  out.done = stepped_;
+  out.left = submitted() - timeline_.value();
+  out.timeline = &timeline_;
+  out.waits_for = waits_for_.read();
+  if (out.left == 0) return;
+  Entry& entry = queue_.front();
+  switch (entry.kind) {
+    case Entry::launch:
+      return out.be_kernel(entry.kernel->name(), 1);
+    case Entry::wait:
+      return out.be_silent("wait");
+    case Entry::copy:
+      return out.be_copy(entry.address, entry.short_copy().source, entry.short_copy().bytes);
+    case Entry::fill:
+      return out.be_fill(entry.address, entry.short_fill().width * entry.short_fill().count);
+    default:
+      return entry.command().describe(out);
+  }
+}
+
 /// Completes the front command, which was executed elsewhere. If the next one is the host thread's as well and
 /// `keeps_host_work`, the caller keeps the stream and gets that work; else the stream is passed on.
 HostWork* Stream::complete_front(bool keeps_host_work) noexcept {
@@ -285,7 +323,9 @@ HostWork* Stream::complete_front(bool keeps_host_work) noexcept {
 
 void Stream::finish_elsewhere() noexcept { static_cast<void>(complete_front(false)); }
 
-HostWork* Stream::finish_host_function() noexcept { return complete_front(true); }
+HostWork* Stream::finish_host_function() noexcept {
+  return complete_front(Director::get() == nullptr);  // In the deterministic mode the next one is a choice.
+}
 
 /// Runs this stream on a host that has claimed it. If this stream then waits for a stream that it woke, the
 /// host runs that one next.

@@ -125,6 +125,8 @@ class Stream final : public Task {
 
   // -- For the owner.
   Done run() noexcept override;
+  void step() noexcept override;
+  void describe(Operation& out) override;
   /// Completes the command whose execution was passed on (Progress::elsewhere), and passes the stream on.
   void finish_elsewhere() noexcept;
   /// Does what finish_elsewhere() does, when the host thread has executed the command. If the host thread executes the
@@ -241,7 +243,9 @@ class Stream final : public Task {
   StreamPool& pool_;
   std::uint64_t cookie_ = 0;
   Device* device_ = nullptr;
-  std::uint64_t id_ = 0;  // It is written under the pool's lock; 0 means that the first handle is gone.
+  std::uint64_t id_ = 0;       // It is written under the pool's lock; 0 means that the first handle is gone.
+  std::uint64_t number_ = 0;   // It is the last id_ that isn't 0, and written with it.
+  std::uint64_t stepped_ = 0;  // It counts the operations of the deterministic mode; the owner writes it.
 
   // Device::mutex_ guards these.
   Link<Stream> in_device_{this};   // It links the stream into the list of all streams of the device.

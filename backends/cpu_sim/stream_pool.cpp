@@ -30,7 +30,7 @@ void StreamPool::give_back(Stream& stream) noexcept {
 
 void StreamPool::name(Stream& stream) noexcept {
   std::lock_guard lock(lock_);
-  stream.id_ = ++names_;
+  stream.id_ = stream.number_ = ++names_;
 }
 
 void StreamPool::forget(Stream& stream) noexcept {

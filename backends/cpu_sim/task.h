@@ -23,6 +23,8 @@ constexpr unsigned level_of(std::int32_t priority) noexcept {
   return static_cast<unsigned>(priority - greatest_priority);
 }
 
+struct Operation;
+
 class Task {
  public:
   Task(const Task&) = delete;  // Queues hold its address.
@@ -36,6 +38,12 @@ class Task {
   /// Runs the task for one slice. Only the thread that took the task calls it. When it returns, or once the task was
   /// enqueued again, another thread may have the object.
   virtual Done run() noexcept = 0;
+
+  // -- For the deterministic mode (director.h).
+  /// Executes one command, if the task is a stream. Only the thread that took the task calls it.
+  virtual void step() noexcept = 0;
+  /// Says what the task does next. Nobody has the task meanwhile, or the thread that has it is blocked.
+  virtual void describe(Operation& out) = 0;
 
   /// Returns whether it is in the ready queue. This is a hint: it may be out of date.
   bool queued() const noexcept { return queued_.load(std::memory_order_relaxed); }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "failure.h"
+#include "protection.h"
 
 namespace anyplace::cpu_sim {
 namespace {
@@ -119,6 +120,7 @@ void VirtualMemory::release(const Device& device, anyplace_address address, std:
     fail(ANYPLACE_STATUS_OUT_OF_MEMORY,
          "the host didn't take back " + range_text(address, bytes) + ": " + why_no_mapping(errno));
   }
+  if (Protection* const protection = Protection::get()) protection->forget(address, bytes);
   reserved_.erase(range);
 }
 
@@ -178,6 +180,7 @@ void VirtualMemory::map_all(const Device& device, anyplace_address address,
       end += memory->bytes();
     }
     map_in_file(device, address, end);
+    protect(device, address, end);
   } catch (...) {
     unmap_all(address, end);
     throw;
@@ -202,6 +205,17 @@ void VirtualMemory::map_in_file(const Device& device, anyplace_address begin, an
   }
 }
 
+/// Protects what was mapped, if device memory is protected.
+void VirtualMemory::protect(const Device& device, anyplace_address begin, anyplace_address end) {
+  Protection* const protection = Protection::get();
+  if (protection == nullptr) return;
+  for (auto mapping = mappings_.find(begin); mapping != mappings_.end() && mapping->first != end; ++mapping) {
+    Physical& memory = *mapping->second;
+    if (memory.take_fresh()) protection->fill(mapping->first, memory.bytes());
+    protection->cover(device.index(), mapping->first, memory.bytes(), "virtual_map");
+  }
+}
+
 void VirtualMemory::unmap(const Device& device, anyplace_address address, std::uint64_t bytes) {
   require_granular("the address", address);
   require_size(bytes);
@@ -213,12 +227,14 @@ void VirtualMemory::unmap(const Device& device, anyplace_address address, std::u
 /// Undoes whole mappings, those that map_in_file() didn't come to as well. Neighbours that are neighbours in the file,
 /// too, take one call.
 void VirtualMemory::unmap_all(anyplace_address begin, anyplace_address end) noexcept {
+  Protection* const protection = Protection::get();
   auto mapping = mappings_.find(begin);
   while (begin != end) {
     const std::uint64_t offset = mapping->second->offset();
     const anyplace_address first = begin;
     for (auto at = mapping; begin != end && at->second->offset() == offset + (begin - first); ++at) {
       addresses_.remove(begin);
+      if (protection != nullptr) protection->uncover(begin, "virtual_unmap");
       begin += at->second->bytes();
     }
     BackingFile::get().unmap(first, offset, begin - first);

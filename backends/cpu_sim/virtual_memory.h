@@ -16,6 +16,7 @@
 #include <mutex>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "address_space.h"
@@ -42,12 +43,15 @@ class Physical {
   /// Notes one mapping more, at that address. Throws Failure(OUT_OF_MEMORY).
   void add_mapping(anyplace_address address);
   void remove_mapping() noexcept;
+  /// Returns true at the first call: nobody has written to the memory.
+  bool take_fresh() noexcept { return std::exchange(fresh_, false); }
   std::uint64_t offset() const noexcept { return offset_; }  ///< Only mapped memory has one.
 
  private:
   Device& device_;
   const std::uint64_t bytes_;
   std::uint32_t mappings_ = 0;
+  bool fresh_ = true;
   bool placed_ = false;       ///< It has a range of the file; memory that is neither mapped nor written to needs none.
   std::uint64_t offset_ = 0;  ///< It is valid if placed_.
 };
@@ -86,6 +90,7 @@ class VirtualMemory {
   using Mappings = std::map<anyplace_address, std::shared_ptr<Physical>>;
 
   const std::shared_ptr<Physical>& memory_for(const Device& device, anyplace_physical physical) const;
+  void protect(const Device& device, anyplace_address begin, anyplace_address end);
   void map_in_file(const Device& device, anyplace_address begin, anyplace_address end);
   void unmap_all(anyplace_address begin, anyplace_address end) noexcept;
   void require_reserved(const Device& device, anyplace_address address, std::uint64_t bytes) const;

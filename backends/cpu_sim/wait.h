@@ -8,8 +8,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "clock.h"
 #include "command.h"
+#include "director.h"
+#include "operation.h"
 #include "ref.h"
 #include "stream.h"
 #include "timeline.h"
@@ -34,6 +35,7 @@ class WaitGate final : public Command {
     // The command keeps the gate alive until the stream is woken; after that park() touches neither.
     return stream.park(gate_->timeline, 1) ? Progress::elsewhere : Progress::done;
   }
+  void describe(Operation& out) const override { out.be_silent("wait for a gate"); }
 
  private:
   Ref<Gate> gate_;
@@ -49,9 +51,10 @@ class StampTime final : public Command {
   explicit StampTime(Ref<Stamp> stamp) noexcept : stamp_(std::move(stamp)) {}
 
   Progress execute(Stream&) noexcept override {
-    stamp_->ns.store(now_ns(), std::memory_order_relaxed);
+    stamp_->ns.store(device_now_ns(), std::memory_order_relaxed);
     return Progress::done;
   }
+  void describe(Operation& out) const override { out.be_silent("time stamp"); }
 
  private:
   Ref<Stamp> stamp_;

@@ -120,7 +120,6 @@ class Recorded {
     std::ofstream(bin / program) << "#!/bin/bash\nkeep=" << folder_.path.string() << "\nn=0\n"
                                  << "while [[ -e $keep/words$n ]]; do n=$((n + 1)); done\nlast=\n"
                                  << "for word; do if [[ $last == -o ]]; then folder=${word%/*}; fi; last=$word; done\n"
-                                 << "folder=${folder%/*}  # with the dialect's headers beside the compiler's own\n"
                                  << "{ echo \"$folder\"; echo " << own << "; printf '%s\\n' \"$@\"; } >$keep/words$n\n"
                                  << "mkdir -p $keep/files; cp -r \"$folder\"/. $keep/files\nexec " << own
                                  << " \"$@\"\n";

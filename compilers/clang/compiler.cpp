@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kernel_source.h"
+#include "lowered_names.h"
 #include "plugin.h"
 #include "run_clang.h"
 #include "spirv.h"
@@ -119,48 +120,17 @@ std::vector<std::string> words_for(const anyplace_compile_request& request, cons
   return words;
 }
 
-/// Gives the sink the names that the expressions have in PTX, where each variable's line ends with one:
-/// `.visible .const .align 8 .u64 anyplace_expression_0 = _Z5scaleIfEvPT_;`. False, with nothing given, if one doesn't.
-bool lower_names_of_ptx(std::string_view text, const anyplace_compile_request& request,
-                        const anyplace_compile_sink& sink) {
-  std::vector<std::string> names;
-  for (std::size_t number = 0; number < request.expression_count; ++number) {
-    const std::string variable = " anyplace_expression_" + std::to_string(number) + " = ";
-    const std::size_t at = text.find(variable);
-    if (at == text.npos) return false;
-    const std::size_t begin = at + variable.size(), end = text.find_first_of(";\n", begin);
-    const std::string_view name = text.substr(begin, end == text.npos ? end : end - begin);
-    if (name.empty() || name.find_first_of(" (),") != name.npos) return false;
-    names.emplace_back(name);
-  }
-  for (std::size_t i = 0; i < names.size(); ++i)
-    sink.lowered(sink.context, expressions_of(request)[i], names[i].c_str());
-  return true;
-}
-
-/// Gives the sink the names that the expressions have in a code object, which LLVM's text of the variables says:
-/// `@anyplace_expression_0 = ... @_Z5scaleIfEvPT_ ...`. That is a second run of the front end.
-anyplace_status lower_names(const std::vector<std::string>& words, const std::string& unit,
-                            const anyplace_compile_request& request, const anyplace_compile_sink& sink) {
-  if (request.expression_count == 0) return ANYPLACE_STATUS_OK;
-  const std::string made = std::string(request.folder) + "/made.ll";
-  std::vector<std::string> all = words;
-  all.insert(all.end(), {"-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-w", "-o", made, unit});
-  if (const anyplace_status status = compile_by_program(all, request, sink)) return status;
-  std::string text;
-  if (!read_file(made, text)) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't read " + made);
-  std::size_t number = 0;
-  for (const char* const expression : expressions_of(request)) {
-    const std::string variable = "\n@anyplace_expression_" + std::to_string(number++) + " = ";
-    const std::size_t begin = text.find(variable);
-    const std::size_t end = begin == text.npos ? text.npos : text.find('\n', begin + 1);
-    const std::size_t at = begin == text.npos ? text.npos : text.rfind('@', end);
-    if (at == text.npos || at <= begin + 1) {
-      return refuse(ANYPLACE_STATUS_BACKEND_FAILED, std::string("Clang's text has no name of ") + expression);
-    }
-    const std::size_t last = text.find_first_of(" ,)\n", at);
-    sink.lowered(sink.context, expression, text.substr(at + 1, last - at - 1).c_str());
-  }
+/// Gives the sink the names that the expressions have in the image.
+anyplace_status lower_names(const std::string& made, const anyplace_compile_request& request,
+                            const anyplace_compile_sink& sink) {
+  const auto expressions = expressions_of(request);
+  if (expressions.empty()) return ANYPLACE_STATUS_OK;
+  std::string image;
+  if (!read_file(made, image)) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't read " + made);
+  const auto names = request.format == ANYPLACE_IMAGE_PTX ? names_in_ptx(image, expressions.size())
+                                                          : names_in_code_object(image, expressions.size());
+  if (!names) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "what Clang made has no names of the name expressions");
+  for (std::size_t i = 0; i < names->size(); ++i) sink.lowered(sink.context, expressions[i], (*names)[i].c_str());
   return ANYPLACE_STATUS_OK;
 }
 
@@ -174,18 +144,12 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
   }
   warn_without_kernel(*request, *sink);
   if (!write_file(unit, unit_of(*request))) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't write " + unit);
-  const std::vector<std::string> words = words_for(*request, dependencies);
-  std::vector<std::string> all = words;
-  if (request->format == ANYPLACE_IMAGE_PTX) all.push_back("-S");
-  all.insert(all.end(), {"-o", made, unit});
+  std::vector<std::string> words = words_for(*request, dependencies);
+  if (request->format == ANYPLACE_IMAGE_PTX) words.push_back("-S");
+  words.insert(words.end(), {"-o", made, unit});
   const std::string target = *request->architecture == '\0' ? "PTX" : request->architecture;
-  if (const anyplace_status status = run_clang(all, *request, *sink, target)) return status;
-  std::string text;
-  const bool is_named =
-      request->format == ANYPLACE_IMAGE_PTX && read_file(made, text) && lower_names_of_ptx(text, *request, *sink);
-  if (!is_named) {
-    if (const anyplace_status named = lower_names(words, unit, *request, *sink)) return named;
-  }
+  if (const anyplace_status status = run_clang(words, *request, *sink, target)) return status;
+  if (const anyplace_status status = lower_names(made, *request, *sink)) return status;
   report_headers(dependencies, *request, *sink);
   return give_image(made, *sink);
 }

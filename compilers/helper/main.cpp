@@ -4,10 +4,10 @@
 // library that calls exit ends them and nothing else. The core starts it (core/compile/run.cpp), limits its time, and
 // sends SIGTERM when that is over.
 //
-//   anyplace_compile_helper FOLDER MEMORY APPLICATION
+//   anyplace_compile_helper FOLDER HEADERS MEMORY APPLICATION
 //
-// FOLDER has the file "request" (core/compile/job.h), the dialect's "headers", and an empty "compiler"; it gets
-// "result". MEMORY is a number of bytes, and APPLICATION the number of the process that starts this one.
+// FOLDER has the file "request" (core/compile/job.h) and an empty "compiler"; it gets "result". HEADERS is the folder
+// of the dialect's, MEMORY a number of bytes, and APPLICATION the number of the process that starts this one.
 #include <dlfcn.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ using anyplace::detail::CompileResult;
 
 constexpr rlim_t file_limit = rlim_t{2} << 30;
 
-std::string folder;
+std::string folder, headers;
 rlim_t memory_limit = 0;
 std::string message;
 
@@ -90,7 +90,7 @@ CompileResult compile(const CompileJob& job) {
   CompileResult result;
   result.status = entry(&host, &table);
   if (result.status == ANYPLACE_STATUS_OK) {
-    result = call_compiler(table, job, folder + "/headers", folder + "/compiler");
+    result = call_compiler(table, job, headers, folder + "/compiler");
   }
   result.message = message;
   return result;
@@ -117,13 +117,14 @@ void work() {
 }  // namespace
 
 int main(int count, char** words) {
-  if (count != 4) {
-    std::fprintf(stderr, "usage: anyplace_compile_helper FOLDER MEMORY APPLICATION\n");
+  if (count != 5) {
+    std::fprintf(stderr, "usage: anyplace_compile_helper FOLDER HEADERS MEMORY APPLICATION\n");
     return 2;
   }
   folder = words[1];
-  memory_limit = std::strtoull(words[2], nullptr, 10);
-  const auto application = static_cast<pid_t>(std::strtol(words[3], nullptr, 10));
+  headers = words[2];
+  memory_limit = std::strtoull(words[3], nullptr, 10);
+  const auto application = static_cast<pid_t>(std::strtol(words[4], nullptr, 10));
   const anyplace::compilers::Ended ended = anyplace::compilers::supervise(application, folder, work);
   if (access((folder + "/result").c_str(), F_OK) == 0) return 0;
   std::string why = "its process ended without a result";

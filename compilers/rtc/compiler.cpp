@@ -32,11 +32,11 @@ constexpr std::uint32_t made_format = ANYPLACE_IMAGE_PTX;
 
 anyplace_status library(void* /*self*/, std::uint32_t /*format*/, anyplace_compiler_library* out) {
   std::string reason;
-  const RtcLibrary* const opened = open_rtc("", reason);
-  if (opened == nullptr) return refuse(ANYPLACE_STATUS_LIBRARY_MISSING, reason);
+  static thread_local RtcFile found;
+  if (!find_rtc(found, reason)) return refuse(ANYPLACE_STATUS_LIBRARY_MISSING, reason);
   static thread_local std::string version;
-  version = opened->version + ", " + identity_of(opened->path);
-  out->path = opened->path.c_str();
+  version = found.version + ", " + identity_of(found.path);
+  out->path = found.path.c_str();
   out->version = version.c_str();
   return ANYPLACE_STATUS_OK;
 }

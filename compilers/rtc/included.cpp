@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "included.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <set>
 #include <string>
@@ -15,11 +13,6 @@ namespace anyplace::compilers {
 namespace {
 
 constexpr const char* no_file = "a macro's #include";
-
-bool is_file(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-}
 
 std::string_view without_blanks(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t");

@@ -5,13 +5,19 @@
 #include <glob.h>
 #include <link.h>
 
+#include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string_view>
+#include <system_error>
 #include <vector>
+
+#include "linker_search.h"
 
 namespace anyplace::compilers {
 namespace {
@@ -60,7 +66,7 @@ std::vector<std::string> matching(const std::string& pattern) {
   return paths;
 }
 
-/// What dlopen is to try, in order: by the linker's own search, then the packages of Python, then a vendor's folder.
+/// Where a library may be, in order: by the linker's own search, then the packages of Python, then a vendor's folder.
 std::vector<std::string> places() {
   std::vector<std::string> all(std::begin(file_names), std::end(file_names));
   const auto add_below = [&](const std::string& folder) {
@@ -125,46 +131,103 @@ int driver_version() {
   return version;
 }
 
-/// The libraries that were opened, by the paths that were given for them. They stay open.
-struct Opened {
+/// A version of which a file's name may tell a part: libnvrtc.so.13.0.88, and libnvrtc.so.13, which is any 13.
+struct Version {
+  int major = 0;
+  int minor = -1;  ///< -1: unknown
+
+  std::string text() const { return std::to_string(major) + (minor < 0 ? "" : "." + std::to_string(minor)); }
+};
+Version version_in_name(const std::string& path) {
+  std::error_code error;
+  const std::string file = std::filesystem::canonical(path, error).filename();
+  constexpr std::string_view before = ".so.";
+  const std::size_t at = file.find(before);
+  if (error || at == file.npos) return {};
+  int numbers[3];
+  std::size_t count = 0;
+  const char* next = file.data() + at + before.size();
+  const char* const end = file.data() + file.size();
+  while (next < end && count < std::size(numbers)) {
+    const auto [stopped, failure] = std::from_chars(next, end, numbers[count]);
+    if (failure != std::errc()) break;
+    ++count;
+    next = stopped + 1;
+  }
+  if (count == 0) return {};
+  // libnvrtc.so.11.2 is of any version from 11.2 on: that name is an interface's.
+  return {numbers[0], count == std::size(numbers) ? numbers[1] : -1};
+}
+
+/// What was found and opened. Libraries stay open.
+struct Libraries {
   std::mutex mutex;  // guards what follows
-  std::map<std::string, std::unique_ptr<RtcLibrary>> by_path;
-  const RtcLibrary* chosen = nullptr;
+  std::map<std::string, std::unique_ptr<RtcLibrary>> opened;
+  RtcFile chosen;
   int chosen_for_driver = 0;
 
   const RtcLibrary* open(const std::string& path, std::string& problem) {
-    std::unique_ptr<RtcLibrary>& library = by_path[path];
+    std::unique_ptr<RtcLibrary>& library = opened[path];
     if (library == nullptr) library = open_one(path, problem);
     return library.get();
   }
+  /// The file at a place; "" if there is none that could be opened.
+  std::string file_at(const std::string& place, std::string& problem) {
+    if (place.front() == '/' && is_library(place)) return place;
+    if (std::string found = find_library(place); !found.empty()) return found;
+    const RtcLibrary* const library = open(place, problem);
+    return library == nullptr ? "" : library->path;
+  }
+  /// Whether a driver takes what the library makes. The library is opened if its name doesn't say.
+  bool is_taken(const std::string& path, int driver) {
+    const Version version = version_in_name(path);
+    const int driver_major = driver / 1000;
+    if (version.major != driver_major) return version.major < driver_major;
+    if (version.minor >= 0) return version.major * 1000 + version.minor * 10 <= driver;
+    std::string ignored;
+    const RtcLibrary* const library = open(path, ignored);
+    return library != nullptr && library->cuda_version <= driver;
+  }
   /// The first one whose images the driver takes, else the first one.
-  const RtcLibrary* choose(int driver, std::string& first_problem) {
-    const RtcLibrary* first = nullptr;
+  RtcFile choose(int driver, std::string& first_problem) {
+    std::string first;
     for (const std::string& place : places()) {
       std::string problem;
-      const RtcLibrary* const library = open(place, problem);
-      if (library == nullptr && first_problem.empty()) first_problem = problem;
-      if (library == nullptr) continue;
-      if (driver == 0 || library->cuda_version <= driver) return library;
-      if (first == nullptr) first = library;
+      const std::string path = file_at(place, problem);
+      if (path.empty() && first_problem.empty()) first_problem = problem;
+      if (path.empty()) continue;
+      if (first.empty()) first = path;
+      if (driver == 0 || is_taken(path, driver)) return {path, version_in_name(path).text()};
     }
-    return first;
+    return {first, version_in_name(first).text()};
   }
 };
 
+Libraries& libraries() {
+  static Libraries& all = *new Libraries;  // the libraries outlive the process's static objects
+  return all;
+}
+
 }  // namespace
 
-const RtcLibrary* open_rtc(const std::string& path, std::string& reason) {
-  static Opened& opened = *new Opened;  // the libraries outlive the process's static objects
-  const std::lock_guard lock(opened.mutex);
-  if (!path.empty()) return opened.open(path, reason);
+bool find_rtc(RtcFile& out, std::string& reason) {
+  Libraries& all = libraries();
+  const std::lock_guard lock(all.mutex);
   const int driver = driver_version();
-  if (opened.chosen != nullptr && opened.chosen_for_driver == driver) return opened.chosen;
-  std::string first_problem;
-  opened.chosen = opened.choose(driver, first_problem);
-  opened.chosen_for_driver = driver;
-  if (opened.chosen == nullptr) reason = first_problem + "; " + package;
-  return opened.chosen;
+  if (all.chosen.path.empty() || all.chosen_for_driver != driver) {
+    std::string first_problem;
+    all.chosen = all.choose(driver, first_problem);
+    all.chosen_for_driver = driver;
+    if (all.chosen.path.empty()) reason = first_problem + "; " + package;
+  }
+  out = all.chosen;
+  return !out.path.empty();
+}
+
+const RtcLibrary* open_rtc(const std::string& path, std::string& reason) {
+  Libraries& all = libraries();
+  const std::lock_guard lock(all.mutex);
+  return all.open(path, reason);
 }
 
 }  // namespace anyplace::compilers

@@ -44,9 +44,17 @@ struct RtcLibrary {
 #undef ANYPLACE_RTC_MEMBER
 };
 
-/// Opens the first of the libraries that can be used, or the one at `path` unless that is empty; null if there is none,
-/// and then `reason` says why. Where the process has loaded NVIDIA's driver, the first NVRTC that isn't newer than it
-/// is preferred, because the driver takes no newer PTX. A library stays open, and is opened once.
+/// A library that wasn't opened to find it.
+struct RtcFile {
+  std::string path;
+  std::string version;  ///< as far as its name says: "13.0" or "13"
+};
+
+/// Finds the first of the libraries that is there; false if there is none, and then `reason` says why. Where the
+/// process has loaded NVIDIA's driver, the first NVRTC that isn't newer than it is preferred, because the driver takes
+/// no newer PTX. Libraries are opened only where their names don't say which they are.
+bool find_rtc(RtcFile& out, std::string& reason);
+/// Opens the library at `path`, once; null if that can't be done, and then `reason` says why. It stays open.
 const RtcLibrary* open_rtc(const std::string& path, std::string& reason);
 
 }  // namespace anyplace::compilers

@@ -2,92 +2,15 @@
 #include "kernel_source.h"
 
 #include <algorithm>
-#include <cctype>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
+#include "header_copies.h"
 #include "plugin.h"
+#include "source_text.h"
 
 namespace anyplace::compilers {
 namespace {
-
-/// Bytes of UTF-8 are a part of words.
-bool is_word(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return std::isalnum(byte) != 0 || c == '_' || byte >= 0x80;
-}
-
-/// Cuts C++ into words, literals and single characters.
-class Tokens {
- public:
-  explicit Tokens(std::string_view text) : text_(text) {}
-
-  /// The next one; empty at the end.
-  std::string_view next() {
-    while (at_ < text_.size()) {
-      const char c = text_[at_];
-      if (c == '\n') {
-        in_directive_ = in_directive_ && at_ > 0 && text_[at_ - 1] == '\\';
-        is_line_begin_ = true;
-      }
-      if (std::isspace(static_cast<unsigned char>(c)) != 0 || begins("\\\n")) {
-        ++at_;
-      } else if (begins("//")) {
-        at_ = std::min(text_.find('\n', at_), text_.size());
-      } else if (begins("/*")) {
-        const std::size_t end = text_.find("*/", at_ + 2);
-        at_ = end == text_.npos ? text_.size() : end + 2;
-      } else {
-        in_directive_ = in_directive_ || (c == '#' && is_line_begin_);
-        is_line_begin_ = false;
-        return token();
-      }
-    }
-    return {};
-  }
-  /// Where the last token ends.
-  std::size_t place() const noexcept { return at_; }
-  /// Whether the last token is in a line of the preprocessor.
-  bool in_directive() const noexcept { return in_directive_; }
-
- private:
-  bool begins(std::string_view with) const { return text_.substr(at_).starts_with(with); }
-  std::string_view token() {
-    const std::size_t begin = at_;
-    if (is_word(text_[at_])) {
-      const bool is_number = std::isdigit(static_cast<unsigned char>(text_[at_])) != 0;
-      while (at_ < text_.size() && (is_word(text_[at_]) || (is_number && text_[at_] == '\''))) ++at_;  // 1'000
-      const std::string_view word = text_.substr(begin, at_ - begin);
-      const bool is_raw = word == "R" || word == "u8R" || word == "LR" || word == "uR" || word == "UR";
-      if (is_raw && begins("\"")) skip_raw();
-      return text_.substr(begin, at_ - begin);
-    }
-    if (text_[at_] == '"' || text_[at_] == '\'') {
-      const char quote = text_[at_++];
-      // The line's end closes what isn't closed, as in "#error it isn't there".
-      while (at_ < text_.size() && text_[at_] != quote && text_[at_] != '\n') at_ += text_[at_] == '\\' ? 2 : 1;
-      if (at_ < text_.size() && text_[at_] == quote) ++at_;
-      at_ = std::min(at_, text_.size());
-      return text_.substr(begin, at_ - begin);
-    }
-    ++at_;
-    return text_.substr(begin, 1);
-  }
-  /// A raw string: "mark( ... )mark".
-  void skip_raw() {
-    const std::size_t open = text_.find('(', at_);
-    if (open == text_.npos) return;
-    const std::string end = ")" + std::string(text_.substr(at_ + 1, open - at_ - 1)) + "\"";
-    const std::size_t close = text_.find(end, open);
-    at_ = close == text_.npos ? text_.size() : close + end.size();
-  }
-
-  std::string_view text_;
-  std::size_t at_ = 0;
-  bool is_line_begin_ = true;
-  bool in_directive_ = false;
-};
 
 /// Reads what is between __global__ and the parameters: `void __launch_bounds__(256) name(`. Returns the name; empty if
 /// that is no function.
@@ -104,89 +27,6 @@ std::string_view function_name(Tokens& tokens) {
     name = {};
   }
   return {};
-}
-
-/// Copies the source, with changes in it, and knows the line that a message about a place names.
-class Copy {
- public:
-  Copy(std::string_view source, std::string_view name) : source_(source), file_("\"" + std::string(name) + "\"") {}
-
-  /// Writes all that is in front of the place.
-  void advance(std::size_t to) {
-    const std::string_view piece = source_.substr(at_, to - at_);
-    line_ += std::count(piece.begin(), piece.end(), '\n');
-    text += piece;
-    at_ = to;
-  }
-  /// A #line of the source, at which the copy is: its next line has the number, and the file unless that is empty.
-  void renumber(std::string_view number, std::string_view file) {
-    line_ = std::strtol(std::string(number).c_str(), nullptr, 10) - 1;
-    if (file.starts_with('"')) file_ = file;
-  }
-  /// Defines a macro in front of the place, so that what depends on it is there if the place is.
-  void define(const std::string& macro) {
-    const std::size_t line_begin = source_.rfind('\n', at_ == 0 ? 0 : at_ - 1);
-    const std::size_t column = at_ - (line_begin == source_.npos || at_ == 0 ? 0 : line_begin + 1);
-    text += "\n#define " + macro + " 1\n#line " + std::to_string(line_) + " " + file_ + "\n" + std::string(column, ' ');
-  }
-  /// Writes `word` at the end of what goes to `end`, which is at least as long, and blanks in place of the rest, whose
-  /// lines it keeps.
-  void replace(std::size_t end, std::string_view word) {
-    const std::string_view piece = source_.substr(at_, end - at_ - word.size());
-    line_ += std::count(piece.begin(), piece.end(), '\n');
-    for (std::size_t i = 0; i < piece.size(); ++i) {
-      const bool joins_lines = piece.substr(i).starts_with("\\\n");
-      text += piece[i] == '\n' || joins_lines ? piece[i] : ' ';
-    }
-    text += word;
-    at_ = end;
-  }
-
-  /// Writes `text` in place of what goes to `end`, and keeps the lines of that.
-  void substitute(std::size_t end, std::string_view with) {
-    const std::string_view piece = source_.substr(at_, end - at_);
-    line_ += std::count(piece.begin(), piece.end(), '\n');
-    text += with;
-    for (std::size_t i = 0; i < piece.size(); ++i) {
-      if (piece[i] == '\n') text += i > 0 && piece[i - 1] == '\\' ? "\\\n" : "\n";
-    }
-    at_ = end;
-  }
-
-  std::string text;
-
- private:
-  const std::string_view source_;
-  std::string file_;  ///< as a literal
-  std::size_t at_ = 0;
-  std::ptrdiff_t line_ = 1;
-};
-
-/// Reads what is behind `extern`, to the semicolon. Returns what declares the same dynamic shared memory on the host
-/// and as SPIR-V, where no variable can be that: "ANYPLACE_DYNAMIC_SHARED(float, own);" for `__shared__ float own[];`.
-/// Empty if it is another declaration.
-std::string dynamic_shared(Tokens& tokens) {
-  std::vector<std::string_view> words;
-  bool is_shared = false;
-  for (std::string_view token; (token = tokens.next()) != ";";) {
-    if (token.empty() || token == "{" || token == "(" || token == "=" || token == ",") return "";
-    const bool is_attribute = token == "__align__" || token == "alignas" || token == "__attribute__";
-    if (is_attribute && tokens.next() != "(") return "";
-    for (int depth = is_attribute ? 1 : 0; depth > 0; depth += token == "(" ? 1 : token == ")" ? -1 : 0) {
-      if ((token = tokens.next()).empty()) return "";
-    }
-    is_shared = is_shared || token == "__shared__";
-    if (!is_attribute && token != "__shared__") words.push_back(token);
-  }
-  const std::size_t count = words.size();
-  if (!is_shared || count < 4 || words[count - 2] != "[" || words[count - 1] != "]") return "";
-  std::string type;
-  for (std::size_t i = 0; i + 3 < count; ++i) {
-    if (words[i] == "[") return "";
-    if (!type.empty() && is_word(type.back()) && is_word(words[i].front())) type += ' ';
-    type += words[i];
-  }
-  return "ANYPLACE_DYNAMIC_SHARED(" + type + ", " + std::string(words[count - 3]) + ");";
 }
 
 std::string macro_of(const std::string& kernel) { return "ANYPLACE_SOURCE_HAS_" + kernel; }
@@ -275,7 +115,8 @@ void warn_without_kernel(const anyplace_compile_request& request, const anyplace
 }
 
 std::string unit_with_exports(const anyplace_compile_request& request, const anyplace_compile_sink& sink) {
-  const KernelSource kernels = read_kernels({request.source, request.source_bytes}, request.name);
+  const std::string source = source_with_header_copies(request, sink);
+  const KernelSource kernels = read_kernels(source, request.name);
   std::string unit = "#include <anyplace/device_code.h>\n#line 1 \"" + std::string(request.name) + "\"\n";
   if (!kernels.has_kernel) warn_without_kernel(request, sink);
   unit += kernels.text + "\n#line 1 \"exported kernels\"\n" + kernels.exports;

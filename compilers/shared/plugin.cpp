@@ -40,6 +40,11 @@ anyplace_status fill_table(const anyplace_compiler_host* given, anyplace_compile
   return ANYPLACE_STATUS_OK;
 }
 
+bool is_file(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
 std::string find_program(const std::string& name) {
   const char* const variable = ::secure_getenv("PATH");
   std::string_view folders = variable != nullptr ? variable : "/usr/bin:/bin";
@@ -47,11 +52,7 @@ std::string find_program(const std::string& name) {
     const std::size_t colon = std::min(folders.find(':'), folders.size());
     const std::string path = std::string(folders.substr(0, colon)) + "/" + name;
     folders.remove_prefix(std::min(colon + 1, folders.size()));
-    struct stat status {};
-    if (path.front() == '/' && ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-        ::access(path.c_str(), X_OK) == 0) {
-      return path;
-    }
+    if (path.front() == '/' && is_file(path) && ::access(path.c_str(), X_OK) == 0) return path;
   }
   return "";
 }

@@ -62,6 +62,8 @@ struct Guarded<entry, anyplace_status (*)(Args...)> {
 template <auto entry>
 inline constexpr auto guarded = Guarded<entry>::function;
 
+/// Whether it is a file, or a link to one.
+bool is_file(const std::string& path);
 /// The path of a program in PATH; "" if there is none. With raised privileges PATH is /usr/bin:/bin.
 std::string find_program(const std::string& name);
 /// The program that a variable names, by its path or by its name in PATH; "" if there is none of that name. No value

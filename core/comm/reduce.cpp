@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "anyplace/access.h"
 #include "anyplace/comm.h"
 #include "comm/checks.h"
 #include "comm/device_kernels.h"
@@ -70,8 +71,10 @@ void launch_pass(const StreamView& stream, KernelView kernel, const LaunchConfig
   std::uintptr_t all = reinterpret_cast<std::uintptr_t>(pointer_of(result));
   for (const Pointer each : in) all |= reinterpret_cast<std::uintptr_t>(each);
   const std::uint64_t packs = all % pack == 0 ? result.size_bytes() / pack : 0;
-  stream.launch(kernel, shape, pointer_of(result), in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], units, packs,
-                count);
+  const std::uint64_t bytes = result.size_bytes();
+  const auto read = [&](std::size_t i) { return anyplace::in(in[i], bytes); };
+  stream.launch(kernel, shape, anyplace::out(const_cast<std::byte*>(pointer_of(result)), bytes), read(0), read(1),
+                read(2), read(3), read(4), read(5), read(6), read(7), units, packs, count);
 }
 
 void add_on_device(const StreamView& stream, KernelView kernel, const Device& destination, const Array& result,

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "compile/call_compiler.h"
-#include "compile/dialect_headers.h"
+#include "compile/dialect.h"
 #include "compile/whole_file.h"
 #include "plugins/plugin_search.h"
 #include "runtime/call.h"
@@ -47,19 +47,17 @@ constexpr std::size_t result_limit = std::size_t{2} << 30;
        fmt::format("{}: {}", what, std::generic_category().message(number)));
 }
 
-/// A folder for a compilation, with the dialect's headers in it. It is deleted with all that is in it.
+/// A folder for the files of a compilation. It is deleted with all that is in it.
 class WorkFolder {
  public:
   WorkFolder() {
     const char* const variable = ::secure_getenv("TMPDIR");
     path_ = fmt::format("{}/anyplace-compile-XXXXXX", variable != nullptr && *variable == '/' ? variable : "/tmp");
     if (::mkdtemp(path_.data()) == nullptr) fail_to_run("can't make the folder " + path_, errno);
-    try {
-      for (const auto& [name, text] : dialect_headers) write(std::string("headers/") + name, text);
-      make_folder("compiler");
-    } catch (...) {
+    if (const std::string path = *this / "compiler"; ::mkdir(path.c_str(), 0700) != 0) {
+      const int error = errno;
       remove();
-      throw;
+      fail_to_run("can't make the folder " + path, error);
     }
   }
   WorkFolder(const WorkFolder&) = delete;  // it deletes the folder
@@ -67,17 +65,12 @@ class WorkFolder {
   ~WorkFolder() { remove(); }
   const std::string& path() const noexcept { return path_; }
   std::string operator/(const char* name) const { return path_ + "/" + name; }
-  void write(const std::string& name, std::string_view bytes) const {
-    for (std::size_t slash = 0; (slash = name.find('/', slash + 1)) != name.npos;) make_folder(name.substr(0, slash));
-    const std::string path = path_ + "/" + name;
+  void write(const char* name, std::string_view bytes) const {
+    const std::string path = *this / name;
     if (const int error = write_whole_file(path, bytes)) fail_to_run("can't write " + path, error);
   }
 
  private:
-  void make_folder(const std::string& name) const {
-    const std::string path = path_ + "/" + name;
-    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) fail_to_run("can't make the folder " + path, errno);
-  }
   void remove() const noexcept {
     std::error_code ignored;  // there is nobody to tell
     std::filesystem::remove_all(path_, ignored);
@@ -152,22 +145,36 @@ class HelperProcess {
   bool has_ended_ = false;
 };
 
-}  // namespace
+[[noreturn]] void fail_without(const std::string& what) {
+  fail(ErrorCode::library_missing, "", operation,
+       fmt::format("{} isn't beside the plugins\ninstall anyplace whole\nsee docs/kernels.md", what));
+}
 
 std::string helper_path() {
   for (const SearchDirectory& directory : search_path().directories) {
     std::string path = directory.path + "/" + helper_name;
     if (::access(path.c_str(), X_OK) == 0) return path;
   }
-  fail(
-      ErrorCode::library_missing, "", operation,
-      fmt::format("the program {} isn't beside the plugins\ninstall anyplace whole\nsee docs/kernels.md", helper_name));
+  fail_without(fmt::format("the program {}", helper_name));
 }
+
+/// The folder with the dialect's headers. Those of another version of anyplace are passed over: the cache takes images
+/// for ones that these headers made.
+std::string dialect_folder() {
+  for (const SearchDirectory& directory : search_path().directories) {
+    std::string path = directory.path + "/" + dialect_folder_name;
+    if (read_whole_file(path + "/sum", dialect_sum.size()) == dialect_sum) return path;
+  }
+  fail_without(fmt::format("the folder {} of this version", dialect_folder_name));
+}
+
+}  // namespace
 
 CompileResult compile_in_helper(const CompileJob& job, const HelperLimits& limits, const std::string& compiler) {
   const WorkFolder folder;
   folder.write("request", to_records(job));
-  HelperProcess helper({helper_path(), folder.path(), std::to_string(limits.memory_bytes), std::to_string(::getpid())});
+  HelperProcess helper({helper_path(), folder.path(), dialect_folder(), std::to_string(limits.memory_bytes),
+                        std::to_string(::getpid())});
   if (!helper.wait(Deadline(to_timeout_ns(limits.timeout)))) {
     fail(ErrorCode::timeout, "", operation,
          fmt::format("the compiler {} didn't end within {} s\nCompileOptions::timeout says how long to wait", compiler,
@@ -183,7 +190,7 @@ CompileResult compile_here(const CompileJob& job, const anyplace_compiler_table&
   const WorkFolder folder;
   const CallbackScope scope;  // the plugin may not call anyplace
   take_message();
-  CompileResult result = call_compiler(table, job, folder / "headers", folder / "compiler");
+  CompileResult result = call_compiler(table, job, dialect_folder(), folder / "compiler");
   const Message message = take_message();
   result.message = message.text + (message.vendor_name.empty() ? "" : " (" + message.vendor_name + ")");
   return result;

@@ -11,17 +11,15 @@
 
 namespace anyplace::detail {
 
-/// Where the helper is: beside the plugins, in one of the folders that are searched for them. Throws library_missing.
-std::string helper_path();
-
 struct HelperLimits {
   std::chrono::nanoseconds timeout;
   std::uint64_t memory_bytes;
 };
-/// Compiles, and waits for the end. Throws timeout, out_of_memory, and backend_failed if the process can't be started.
+/// Compiles, and waits for the end. Throws timeout, out_of_memory, backend_failed if the process can't be started, and
+/// library_missing if the helper or the dialect's headers aren't installed.
 /// If it ends in another way than by its result, the result is BACKEND_FAILED, with what it has printed.
 CompileResult compile_in_helper(const CompileJob& job, const HelperLimits& limits, const std::string& compiler);
-/// Compiles on this thread, without limits.
+/// Compiles on this thread, without limits. Throws library_missing if the dialect's headers aren't installed.
 CompileResult compile_here(const CompileJob& job, const anyplace_compiler_table& table);
 
 }  // namespace anyplace::detail

@@ -17,6 +17,7 @@
 #include "devices/subsystem.h"
 #include "plugins/registry.h"
 #include "runtime/call.h"
+#include "runtime/layer_notes.h"
 #include "streams/stream_state.h"
 
 namespace anyplace {
@@ -126,7 +127,10 @@ void set_current_stream_of(DeviceState& device, std::uint64_t stream_id) {
 std::uint64_t per_thread_stream_of(DeviceState& device, const char* operation) {
   ThreadState::OfDevice& entry = entry_of(device);
   // The stream was not made yet, or a reset of the device ended it.
-  if (!streams().try_pin(entry.per_thread_stream)) entry.per_thread_stream = make_stream(device, 0, true, operation);
+  if (!streams().try_pin(entry.per_thread_stream)) {
+    const CoreCalls scope;
+    entry.per_thread_stream = make_stream(device, 0, true, operation);
+  }
   return entry.per_thread_stream;
 }
 

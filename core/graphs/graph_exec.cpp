@@ -114,7 +114,7 @@ void turn_faults_to(GraphExecState& exec, StreamState& stream, const char* opera
   const bool in_order = turns_faults(exec, operation) && !is_finished(exec) &&
                         has_capability(*exec.device, Capability::host_functions, operation);
   if (!in_order) return turn();
-  launch_host_function(stream, turn, operation);
+  launch_host_function(stream, turn, no_deed(), operation);
 }
 
 /// Makes the stream wait for the launch before, if that was on another stream.

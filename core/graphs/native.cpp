@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "plugins/device_properties.h"
+#include "runtime/layer_notes.h"
 #include "runtime/switch_variable.h"
 
 namespace anyplace::detail {
@@ -25,8 +26,15 @@ struct NativeGraph::Description {
     desc.node_stride = sizeof(anyplace_graph_node);
     desc.nodes = nodes.data();
   }
+  Description(const Description&) = delete;  // layers are told once
+  Description& operator=(const Description&) = delete;
+  ~Description() {
+    for (void* const user : told_of) note_host_function(user, nullptr);
+  }
 
  private:
+  std::vector<void*> told_of;  ///< host functions of the core's own
+
   void add(const GraphContent& content, const Node& node, const NativeGraph& graph) {
     anyplace_graph_node out{};
     out.kind = kind_of(node.work);
@@ -48,6 +56,10 @@ struct NativeGraph::Description {
       used->calls.push_back(std::make_unique<HostCall>(HostCall{host->function, graph.device_, graph.fault_stream_}));
       out.function = run_host_call;
       out.user = used->calls.back().get();
+      if (host->deed) {
+        note_host_function(out.user, host->deed.get());
+        told_of.push_back(out.user);
+      }
     } else if (const auto* recorded = std::get_if<RecordWork>(&node.work)) {
       out.event = (*recorded->event)->handle;
     } else if (const auto* waited = std::get_if<WaitWork>(&node.work)) {

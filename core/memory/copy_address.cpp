@@ -20,7 +20,7 @@ void submit_host_copy(StreamState& stream, const anyplace_copy_2d& copy, const c
     submit_copy_2d(stream, copy, operation);
     return;
   }
-  run_on_host(stream, operation, [copy] {
+  run_on_host(stream, copy, operation, [copy] {
     for (std::uint64_t row = 0; row < copy.rows; ++row) {
       std::memcpy(host_pointer(copy.destination + row * copy.destination_pitch),
                   host_pointer(copy.source + row * copy.source_pitch), copy.width);

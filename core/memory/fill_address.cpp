@@ -115,7 +115,9 @@ void fill_by_address(StreamState& stream, anyplace_address destination, const vo
   } else if (has_capability(device, Capability::host_copy, operation)) {
     Fill(stream, kept, ANYPLACE_COPY_HOST_TO_HOST, operation).run(destination, shape);
   } else {
-    run_on_host(stream, operation, [destination, shape, kept] { fill_host(destination, shape, kept); });
+    const anyplace_copy_2d filled{
+        sizeof(filled), ANYPLACE_COPY_HOST_TO_HOST, destination, shape.pitch, 0, 0, shape.width, shape.rows};
+    run_on_host(stream, filled, operation, [destination, shape, kept] { fill_host(destination, shape, kept); });
   }
 }
 

@@ -25,6 +25,7 @@
 #include "random/generator_state.h"
 #include "random/permutation.h"
 #include "runtime/call.h"
+#include "runtime/layer_notes.h"
 #include "streams/stream_state.h"
 
 namespace anyplace {
@@ -125,6 +126,7 @@ struct RandomFill {
     launch.argument_count = static_cast<std::uint32_t>(arguments.size());
     launch.argument_stride = sizeof(anyplace_argument);
     launch.arguments = arguments.data();
+    note_argument(ANYPLACE_ACCESS_WRITE, address, static_cast<std::uint64_t>(count) * size_of(target.type()));
     launch_drawing(stream.id(), kernel.id(), launch, std::make_shared<const RandomDraw>(RandomDraw{generator, words}),
                    operation);
   }

@@ -15,6 +15,7 @@
 #include "ranks/open_groups.h"
 #include "ranks/part.h"
 #include "runtime/call.h"
+#include "runtime/layer_notes.h"
 #include "streams/captured.h"
 #include "streams/stream_state.h"
 
@@ -98,6 +99,21 @@ void require_memory(const Part& part, const EngineGroup& group, StreamState& str
                         : "source and destination overlap\nthis operation isn't done in place\nsee docs/ranks.md");
 }
 
+/// Tells layers what an engine is about to do: they see none of its calls. A rank alone copies by the stream's own.
+void tell_layers(const EngineGroup& group, const StreamState& stream, const std::vector<Part>& parts,
+                 const char* operation) {
+  if (!layers_listen() || group.uses_stream_calls()) return;
+  std::vector<anyplace_layer_access> accesses;
+  for (const Part& part : parts) {
+    const std::uint64_t sent = part.source_bytes(group.rank(), group.size());
+    const std::uint64_t received = part.destination_bytes(group.rank(), group.size());
+    if (sent != 0) accesses.push_back({ANYPLACE_ACCESS_READ, 0, part.source, sent});
+    if (received != 0) accesses.push_back({ANYPLACE_ACCESS_WRITE, 0, part.destination, received});
+  }
+  const char* const name = parts.size() == 1 ? to_string(parts.front().what) : "group of collectives";
+  check(note_engine_work(group.device(), stream.id, name, accesses), group.device(), operation);
+}
+
 bool is_type(DType type) noexcept { return size_of(type) != 0; }
 
 /// Checks the part and submits it, or adds it to the group.
@@ -125,6 +141,7 @@ void operate(const std::shared_ptr<CommunicatorState>& shared, const StreamView&
   if (part.count == 0 && part.what != Collective::barrier) return;
   OpenGroup* const open = find_open_group(shared);
   if (open == nullptr) {
+    tell_layers(group, *stream, {part}, operation);
     if (!group.submit_at_once(stream, part, operation)) group.submit(stream, {part}, operation);
     return;
   }
@@ -239,6 +256,7 @@ void end_group(const std::shared_ptr<detail::CommunicatorState>& shared, const c
   if (closed.parts.empty()) return;
   const detail::Pin<detail::StreamState> stream = detail::streams().pin(closed.stream_id, operation);
   detail::refuse_if_captured(*stream, operation);
+  detail::tell_layers(*state.group, *stream, closed.parts, operation);
   state.group->submit(stream, closed.parts, operation);
 }
 

@@ -34,6 +34,8 @@ class EngineGroup {
   int size() const noexcept { return size_; }
   std::chrono::nanoseconds timeout() const noexcept { return timeout_; }
 
+  /// Whether its work is calls of the stream's own, which layers see.
+  virtual bool uses_stream_calls() const noexcept { return false; }
   /// Throws unsupported or invalid_argument for a part that the engine can't do.
   virtual void require(const Part& part, const char* operation) const = 0;
   /// Makes the parts, of which there is at least one, one piece of work of the stream. The stream is of the group's

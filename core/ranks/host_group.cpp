@@ -127,7 +127,7 @@ void HostGroup::arrange_ready(const std::shared_ptr<HostJob>& job, const Pin<Str
           job->ready = true;
           HostProgress::get().wake();
         },
-        operation);
+        no_deed(), operation);
     return;
   }
   const std::shared_ptr<EventState> event = make_event(device(), 0, operation);

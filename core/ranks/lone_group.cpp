@@ -17,6 +17,7 @@ class LoneGroup final : public EngineGroup {
  public:
   LoneGroup(DeviceState& device, std::chrono::nanoseconds timeout) : EngineGroup(device, 0, 1, timeout) {}
 
+  bool uses_stream_calls() const noexcept override { return true; }
   void require(const Part& /*part*/, const char* /*operation*/) const override {}
 
   void submit(const Pin<StreamState>& stream, const std::vector<Part>& parts, const char* operation) override {

@@ -20,7 +20,7 @@ std::array<std::atomic<const anyplace_layer_table*>, most_listeners> listeners{}
 bool has_notes(const anyplace_layer_table& table) noexcept {
   return table.memory_taken != nullptr || table.memory_returned != nullptr || table.argument != nullptr ||
          table.launch_kept != nullptr || table.host_access != nullptr || table.core_calls != nullptr ||
-         table.stream_waits != nullptr;
+         table.stream_waits != nullptr || table.host_function != nullptr || table.engine_work != nullptr;
 }
 
 template <class Tell>
@@ -74,6 +74,24 @@ void note_argument(std::uint32_t access, anyplace_address address, std::uint64_t
 void note_launch_kept(const anyplace_launch& launch) noexcept {
   for_each_listener([&](const anyplace_layer_table& table) {
     if (table.launch_kept != nullptr) table.launch_kept(table.self, &launch);
+  });
+}
+
+anyplace_status note_engine_work(const DeviceState& device, std::uint64_t stream, const char* name,
+                                 std::span<const anyplace_layer_access> accesses) noexcept {
+  anyplace_status status = ANYPLACE_STATUS_OK;
+  if (!layers_listen()) return status;
+  for_each_layer(device, [&](const anyplace_layer_table& table, void* instance) {
+    if (status != ANYPLACE_STATUS_OK || table.engine_work == nullptr) return;
+    status = table.engine_work(instance, stream, name, accesses.data(), static_cast<std::uint32_t>(accesses.size()));
+  });
+  return status;
+}
+
+void note_host_function(void* user, const anyplace_copy_2d* copy) noexcept {
+  if (!layers_listen()) return;
+  for_each_listener([&](const anyplace_layer_table& table) {
+    if (table.host_function != nullptr) table.host_function(table.self, user, copy);
   });
 }
 

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 
 #include "anyplace/backend/layer.h"
 
@@ -43,6 +44,11 @@ void note_memory_returned(const DeviceState& device, const anyplace_layer_memory
 void note_argument(std::uint32_t access, anyplace_address address, std::uint64_t bytes) noexcept;
 void note_launch_kept(const anyplace_launch& launch) noexcept;
 void note_stream_waits(const DeviceState& device, anyplace_event event, std::uint64_t stream) noexcept;
+/// Returns as note_host_access does.
+anyplace_status note_engine_work(const DeviceState& device, std::uint64_t stream, const char* name,
+                                 std::span<const anyplace_layer_access> accesses) noexcept;
+/// `copy` is what a host function of the core's own does; null for the application's.
+void note_host_function(void* user, const anyplace_copy_2d* copy) noexcept;
 /// Returns the first status that isn't OK; its message is the thread's.
 anyplace_status note_host_access(std::uint32_t access, anyplace_address address, std::uint64_t bytes) noexcept;
 

@@ -194,6 +194,7 @@ void signal_cross_wait(CrossWait& wait, const Error* failure) noexcept {
 }
 
 void start_cross_wait(const std::shared_ptr<CrossWait>& wait, anyplace_event event) noexcept {
+  note_stream_waits(*wait->producer, event, wait->stream_id);  // its record wasn't submitted when the wait was
   try {
     arrange_signal(wait, event, "Stream::wait_event");
   } catch (const Error& error) {

@@ -101,7 +101,7 @@ Event::Event(const Device& device, EventOptions options) {
   detail::DeviceState& state = *device.state();
   detail::require_usable(state, operation);
   const std::uint32_t flags = flags_of(options, state, operation);
-  std::unique_ptr<EventState> event = detail::make_event(state, flags, operation);
+  std::unique_ptr<EventState> event = detail::make_event_of_application(state, flags, operation);
   id_ = event->id = events().reserve(operation);
   events().publish(id_, event.release());
 }

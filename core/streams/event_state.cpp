@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "runtime/layer_notes.h"
 #include "runtime/service.h"
 #include "streams/captured.h"
 #include "streams/cross_wait.h"
@@ -39,6 +40,11 @@ void destroy_event(DeviceState& device, anyplace_event handle) noexcept {
 }
 
 std::unique_ptr<EventState> make_event(DeviceState& device, std::uint32_t flags, const char* operation) {
+  const CoreCalls scope;
+  return make_event_of_application(device, flags, operation);
+}
+
+std::unique_ptr<EventState> make_event_of_application(DeviceState& device, std::uint32_t flags, const char* operation) {
   require_usable(device, operation);
   auto event = std::make_unique<EventState>();
   event->device = &device;

@@ -71,8 +71,10 @@ inline SlotTable<EventState>& table_of<EventState>() noexcept {
   return events();
 }
 
-/// Makes an event without a handle. `flags` are ANYPLACE_EVENT_*. Throws.
+/// Makes an event without a handle, which layers take for the core's own. `flags` are ANYPLACE_EVENT_*. Throws.
 std::unique_ptr<EventState> make_event(DeviceState& device, std::uint32_t flags, const char* operation);
+/// Makes one that is to have a handle.
+std::unique_ptr<EventState> make_event_of_application(DeviceState& device, std::uint32_t flags, const char* operation);
 /// Destroys a backend's event; inside a callback, the service thread does.
 void destroy_event(DeviceState& device, anyplace_event handle) noexcept;
 /// Destroys the backend's event of an EventState that has `sharing`, once no other process has it open. Defined in

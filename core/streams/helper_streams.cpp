@@ -2,6 +2,8 @@
 // The pool of helper streams of each device.
 #include "streams/helper_streams.h"
 
+#include "runtime/layer_notes.h"
+
 namespace anyplace::detail {
 
 HelperStreams* make_helper_streams(DeviceState& /*device*/) { return new HelperStreams; }
@@ -18,6 +20,7 @@ HelperStream take_helper_stream(DeviceState& device, const char* operation) {
       return HelperStream(std::move(taken));
     }
   }
+  const CoreCalls scope;
   const std::uint64_t id = make_stream(device, 0, false, operation);
   return HelperStream(streams().pin(id, operation));
 }

@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "runtime/layer_notes.h"
 #include "runtime/no_destructor.h"
 #include "runtime/service.h"
 #include "runtime/shortage.h"
@@ -93,8 +94,10 @@ bool hold_back_record(EventState& event, StreamState& stream, const char* operat
   anyplace_event_desc desc{};
   desc.struct_size = sizeof(desc);
   desc.flags = event.flags;
-  check(device.table->event_create(device.self, device.index, &desc, &record->handle), device, operation);
-
+  {
+    const CoreCalls scope;
+    check(device.table->event_create(device.self, device.index, &desc, &record->handle), device, operation);
+  }
   const auto queued = std::make_shared<QueuedRecord>(record);
   HeldCommand command = [queued, &device, handle = stream.handle] {
     const anyplace_status status = device.table->event_record(device.self, queued->record->handle, handle);

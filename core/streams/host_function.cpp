@@ -13,6 +13,7 @@
 #include "handles/use.h"
 #include "plugins/device_properties.h"
 #include "runtime/call.h"
+#include "runtime/layer_notes.h"
 #include "runtime/shortage.h"
 #include "streams/stream_state.h"
 #include "streams/work.h"
@@ -61,6 +62,18 @@ anyplace_status submit_closure(DeviceState& device, anyplace_stream stream, std:
   return status;
 }
 
+/// Submits a function of the core's own, which layers are told of.
+anyplace_status submit_own(DeviceState& device, anyplace_stream stream, std::unique_ptr<Closure>& closure,
+                           const HostDeed& deed) {
+  void* const user = closure.get();
+  note_host_function(user, deed.get());
+  const anyplace_status status = submit_closure(device, stream, closure);
+  if (status != ANYPLACE_STATUS_OK) note_host_function(user, nullptr);
+  return status;
+}
+
+constexpr anyplace_copy_2d nothing{};
+
 }  // namespace
 
 void run_host_function(const std::function<void()>& function, std::uint64_t stream_id,
@@ -78,15 +91,20 @@ void run_host_function(const std::function<void()>& function, std::uint64_t stre
 anyplace_status submit_host_work(const HostWork& work, const StreamState& stream) {
   auto closure =
       std::make_unique<Closure>(Closure{[function = work.function] { (*function)(); }, stream.id, stream.device});
+  if (work.deed) return submit_own(*stream.device, stream.handle, closure, work.deed);
   return submit_closure(*stream.device, stream.handle, closure);
 }
 
-void launch_host_function(StreamState& stream, std::function<void()> function, const char* caller) {
+HostDeed no_deed() noexcept { return {HostDeed(), &nothing}; }
+
+void launch_host_function(StreamState& stream, std::function<void()> function, HostDeed deed, const char* caller) {
   DeviceState& device = *stream.device;
   auto closure = std::make_unique<Closure>(Closure{std::move(function), stream.id, &device});
   submit(
-      stream, caller, [&] { return submit_closure(device, stream.handle, closure); },
-      [&] { return HostWork{share_function(std::move(closure->function))}; });
+      stream, caller, [&] { return submit_own(device, stream.handle, closure, deed); },
+      [&] {
+        return HostWork{share_function(std::move(closure->function)), deed};
+      });
 }
 
 }  // namespace detail
@@ -107,7 +125,9 @@ void StreamView::launch_host_func(std::function<void()> function) const {
     closure.reset(new Closure{std::move(function), stream.id, &device});
     submit_with(
         guard, operation, [&] { return submit_closure(device, stream.handle, closure); },
-        [&] { return HostWork{share_function(std::move(closure->function))}; });
+        [&] {
+          return HostWork{share_function(std::move(closure->function)), nullptr};
+        });
   });
 }
 

@@ -24,7 +24,7 @@ void StreamView::mark_when_reached(annotate::Name name, const annotate::Attribut
       [text = std::string(name.view()), attributes, id = id_] {
         detail::mark_reached(std::string_view(text), attributes, id);
       },
-      operation);
+      detail::no_deed(), operation);
 }
 
 }  // namespace anyplace

@@ -185,8 +185,14 @@ inline void submit(StreamState& stream, const char* operation, Now&& now, MakeWo
   submit_with(Given(stream), operation, now, make_work);
 }
 
-/// Runs `function` in the stream's order, as Stream::launch_host_func does, also on a held stream. The device has host
-/// functions. `function` throws nothing.
-void launch_host_function(StreamState& stream, std::function<void()> function, const char* caller);
+/// The copy within the host's memory that a host function of the core's own makes, as layers are told of it: one
+/// without a source is a fill, and one of no rows accesses no memory of the application's.
+using HostDeed = std::shared_ptr<const anyplace_copy_2d>;
+/// That of a function that only tells somebody that the stream has got there.
+HostDeed no_deed() noexcept;
+
+/// Runs `function`, which is the core's own, in the stream's order, as Stream::launch_host_func does, also on a held
+/// stream. The device has host functions. `function` throws nothing.
+void launch_host_function(StreamState& stream, std::function<void()> function, HostDeed deed, const char* caller);
 
 }  // namespace anyplace::detail

@@ -46,6 +46,7 @@ struct FillWork {
 };
 struct HostWork {
   std::shared_ptr<const std::function<void()>> function;
+  HostDeed deed;  ///< null for the application's function
 };
 
 // -- These are in graphs alone.

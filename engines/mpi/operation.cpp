@@ -2,6 +2,7 @@
 #include "operation.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -27,6 +28,12 @@ constexpr std::uint64_t most_elements = std::uint64_t{1} << 30;
 /// size reuse that memory, and stay in the cache: 128 MiB of four ranks took three quarters of the time of one piece.
 constexpr std::uint64_t piece_bytes = 8 << 20;
 
+/// Returns whether the memory of cpu_sim's devices is kept from the host, which MPI is (docs/cpu_sim.md).
+bool cpu_sim_is_protected() noexcept {
+  const char* const value = std::getenv("ANYPLACE_CPU_SIM_PROTECT");
+  return value != nullptr && *value != '\0' && std::string_view(value) != "0";
+}
+
 }  // namespace
 
 Group::Group(MpiHandle made, int own_rank, int all, const anyplace_engine_device* of)
@@ -36,7 +43,8 @@ Group::Group(MpiHandle made, int own_rank, int all, const anyplace_engine_device
   device = *of;
   const std::string_view backend = of->backend;
   is_foreign = backend == "cuda" && runtime().cuda_aware;
-  takes_device_memory = backend == "cpu_sim" || is_foreign;  // cpu_sim's devices have the host's memory
+  // cpu_sim's devices have the host's memory.
+  takes_device_memory = (backend == "cpu_sim" && !cpu_sim_is_protected()) || is_foreign;
 }
 
 void Group::describe(anyplace_engine_group& out) noexcept {

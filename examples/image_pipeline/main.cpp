@@ -3,7 +3,7 @@
 // image_pipeline: blurs a PNG on the devices that it is told to use, checks the result on the host, writes it.
 //
 //   image_pipeline --in photo.png --out out.png [--place cpu_sim:0 | --places cpu_sim:0,cpu_sim:1] [--streams 4]
-//                  [--graph [--frames 1000] | --bug missing-wait] [--annotate]
+//                  [--graph [--frames 1000] | --bug missing-wait] [--annotate] [--crop 300]
 //
 // With --graph the work of the picture is captured once and launched for each of many frames, beside submitting it.
 // With --annotate profilers see frames, tiles and their stages by name (docs/annotations.md).
@@ -43,6 +43,7 @@ struct Options {
   bool graph = false;
   bool annotate = false;
   std::uint64_t frames = 1000;
+  std::uint32_t crop = 0;  // 0: the whole picture
   image_pipeline::Bug bug = image_pipeline::Bug::none;
 };
 
@@ -147,7 +148,8 @@ int run(const Options& options) {
     for (const std::string& place : options.places) pipeline.devices.emplace_back(place);
   }
   image_pipeline::OutputFile output(options.output);
-  const Picture source = image_pipeline::read_png(options.input);
+  Picture source = image_pipeline::read_png(options.input);
+  if (options.crop != 0) source = image_pipeline::corner_of(source, options.crop);
   fmt::print("{}: {} x {}, {} channel{}\n", options.input, source.width, source.height, source.channels,
              source.channels == 1 ? "" : "s");
 
@@ -185,6 +187,8 @@ int main(int argc, char** argv) {
   app.add_option("--streams", options.streams, "compute streams of each device")
       ->check(CLI::Range(1, image_pipeline::max_streams))
       ->capture_default_str();
+  app.add_option("--crop", options.crop, "only the upper left corner, so many pixels wide and high at most")
+      ->check(CLI::PositiveNumber);
   CLI::Option* graph = app.add_flag("--graph", options.graph, "capture the work once, and launch it for each frame");
   app.add_option("--frames", options.frames, "how many, with --graph")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1000000}))

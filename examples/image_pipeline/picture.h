@@ -4,6 +4,7 @@
 // around; how it comes from and goes to a file is png_io.h's business.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -20,5 +21,18 @@ struct Picture {
   const std::uint8_t* row(std::uint32_t y) const { return pixels.data() + y * row_bytes(); }
   std::uint8_t* row(std::uint32_t y) { return pixels.data() + y * row_bytes(); }
 };
+
+/// The upper left corner, at most `size` pixels wide and high.
+inline Picture corner_of(const Picture& picture, std::uint32_t size) {
+  Picture corner;
+  corner.width = std::min(picture.width, size);
+  corner.height = std::min(picture.height, size);
+  corner.channels = picture.channels;
+  corner.pixels.resize(corner.row_bytes() * corner.height);
+  for (std::uint32_t y = 0; y < corner.height; ++y) {
+    std::copy_n(picture.row(y), corner.row_bytes(), corner.row(y));
+  }
+  return corner;
+}
 
 }  // namespace image_pipeline

@@ -4,12 +4,19 @@
 #include "engine.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <functional>
 #include <utility>
 
 #include "thread.h"
 
 namespace anyplace::validate {
+namespace {
+
+/// Accesses that are remembered: 96 bytes each, or less.
+constexpr std::size_t most_accesses = std::size_t{1} << 20;
+
+}  // namespace
 
 Engine& Engine::only() {
   static Engine& engine = *new Engine();
@@ -124,9 +131,15 @@ std::uint32_t Engine::operation(std::string_view name, const Stream* stream, con
       return known->second;
     }
   }
-  const auto number = static_cast<std::uint32_t>(operations_.size());
-  operations_.push_back(
-      {std::string(name), stream == nullptr ? std::string() : stream->name, cookie, thread, site, by_graph});
+  auto number = static_cast<std::uint32_t>(operations_.size());
+  if (free_operations_.empty()) {
+    operations_.emplace_back();
+  } else {
+    number = free_operations_.back();
+    free_operations_.pop_back();
+  }
+  operations_[number] = {std::string(name), stream == nullptr ? std::string() : stream->name, cookie, thread, site,
+                         by_graph};
   known_operations_.emplace(hash, number);
   return number;
 }
@@ -171,7 +184,7 @@ Report Engine::race(const Conflict& conflict, const Touch& touch, const Stream* 
     return report;
   }
   const Access& first = conflict.first;
-  report.first = side(first.operation, conflict.first_writes ? "write" : "read", first.range, touch.space);
+  report.first = side(first.operation, first.writes != 0 ? "write" : "read", first.range, touch.space);
   const Allocation* const now = allocation_at(touch.space, conflict.bytes.begin);
   const bool is_handed_on = first.allocation != 0 && now != nullptr && now->is_live && now->id != first.allocation;
   report.kind = is_handed_on ? "use-of-handed-on" : "race";
@@ -263,10 +276,12 @@ std::vector<Report> Engine::check(const std::vector<Touch>& touches, Stream* str
 Access Engine::access_of(const Touch& touch, const Stream* stream, std::uint32_t operation) {
   Access access;
   access.component = stream == nullptr ? host_component : stream->component;
-  access.number = stream == nullptr ? host_number_ : stream->number;
+  const std::uint64_t number = stream == nullptr ? host_number_ : stream->number;
+  access.number = number & Access::number_mask;
   access.operation = operation;
-  access.submitted = stream == nullptr ? ++submissions_ : stream->submitted;
-  access.at_the_call = touch.at_the_call;
+  access.submitted = static_cast<std::uint32_t>(stream == nullptr ? ++submissions_ : stream->submitted);
+  access.writes = touch.writes ? 1 : 0;
+  access.at_the_call = touch.at_the_call ? 1 : 0;
   access.range = touch.range;
   const Allocation* const allocation = allocation_at(touch.space, touch.range.begin);
   access.allocation = allocation == nullptr || !allocation->is_live ? 0 : allocation->id;
@@ -283,15 +298,15 @@ void Engine::remember(const std::vector<Touch>& touches, Stream* stream, std::ui
   for (const Touch& touch : touches) {
     if (touch.range.bytes() == 0) continue;
     if (!touch.writes && stream == nullptr) continue;  // it is ordered before all that comes
-    shadow(touch.space).put(access_of(touch, stream, operation), touch.writes, before);
+    shadow(touch.space).put(access_of(touch, stream, operation), before);
   }
   sweep_if_large();
 }
 
-void Engine::undo(const std::vector<Touch>& touches, const Stream& stream, std::uint64_t number) {
+void Engine::undo(const std::vector<Touch>& touches, const Stream& stream, std::uint64_t first, std::uint64_t last) {
   for (const Touch& touch : touches) {
     shadow(touch.space).filter(touch.range, [&](const Access& access) {
-      return access.component != stream.component || access.number != number;
+      return access.component != stream.component || access.number < first || access.number > last;
     });
   }
 }
@@ -303,7 +318,7 @@ namespace {
 void put_in_order(Report& report, const Access& other) {
   std::swap(report.first, report.second);
   const std::string& a = report.first.stream;
-  if (other.at_the_call) {
+  if (other.at_the_call != 0) {
     report.why = "the host memory isn't pinned, so the copy may read it at the call, before the stream's earlier work";
     report.mend = a + ": synchronize() before the copy (or a HostBuffer instead of pageable memory)";
   } else if (report.second.stream.empty()) {
@@ -321,6 +336,7 @@ std::vector<Report> Engine::host_function_accesses(const std::vector<Touch>& tou
   std::vector<Report> found;
   const auto may_come_later = [&](const Access& access) {
     if (access.component == at.component) return true;
+    if (!access.is_after(at.submitted)) return false;
     return std::any_of(streams_.begin(), streams_.end(), [&](const StreamPointer& stream) {
       return stream->component == access.component && stream->clock.covers(at.component, at.number);
     });
@@ -329,28 +345,86 @@ std::vector<Report> Engine::host_function_accesses(const std::vector<Touch>& tou
     std::vector<Conflict> conflicts;
     shadow(touch.space).look(touch.range, touch.writes, at.clock, nullptr, false, conflicts);
     bool is_newest = true;
-    shadow(touch.space).each(touch.range, [&](const Access& access, bool) {
+    shadow(touch.space).each(touch.range, [&](const Access& access) {
       is_newest = is_newest && at.clock.covers(access.component, access.number);
     });
     for (const Conflict& conflict : conflicts) {
-      const bool is_read_early = touch.writes && conflict.first.at_the_call;
+      const bool is_read_early = touch.writes && conflict.first.at_the_call != 0;
       if (!is_read_early && may_come_later(conflict.first)) continue;
       found.push_back(race(conflict, touch, &at, operation));
-      if (conflict.first.submitted > at.submitted) put_in_order(found.back(), conflict.first);
+      if (conflict.first.is_after(at.submitted)) put_in_order(found.back(), conflict.first);
     }
-    if (is_newest) shadow(touch.space).put(access_of(touch, &at, operation), touch.writes, at.clock);
+    if (is_newest) shadow(touch.space).put(access_of(touch, &at, operation), at.clock);
   }
   return found;
 }
 
+// ---- Bounds --------------------------------------------------------------------------------------------------------
+
 void Engine::sweep_if_large() {
-  std::size_t cells = 0;
-  for (const auto& [space, shadow] : shadows_) cells += shadow.size();
-  if (cells < sweep_at_) return;
-  std::size_t left = 0;
-  for (auto& [space, shadow] : shadows_) left += shadow.sweep(host_);
-  sweep_at_ = std::max<std::size_t>(4096, left * 2);
+  const auto count = [&] {
+    std::size_t accesses = 0;
+    for (const auto& [space, shadow] : shadows_) accesses += shadow.accesses();
+    return accesses;
+  };
+  if (count() < sweep_at_) return;
+  const auto forget = [&](const auto& is_gone) {
+    for (auto& [space, shadow] : shadows_) shadow.sweep(is_gone);
+  };
+  forget([&](const Access& access) { return host_.covers(access.component, access.number); });
+  if (count() > most_accesses / 2) {
+    // The host waits for nothing, so all may still be pending, and what is older than half of it is given up.
+    std::vector<std::uint32_t> ages;
+    const auto age = [&](const Access& access) { return static_cast<std::uint32_t>(submissions_) - access.submitted; };
+    for (const auto& [space, shadow] : shadows_) {
+      shadow.each({0, ~std::uint64_t{0}}, [&](const Access& access) { ages.push_back(age(access)); });
+    }
+    const auto middle = ages.begin() + static_cast<std::ptrdiff_t>(ages.size() / 2);
+    std::nth_element(ages.begin(), middle, ages.end());
+    forget([&, oldest = *middle](const Access& access) { return age(access) >= oldest; });
+    if (!std::exchange(has_forgotten_, true)) {
+      std::fprintf(stderr,
+                   "anyplace: validate: more than %zu accesses may be pending, because the host waits for none: the "
+                   "older half is forgotten\n",
+                   most_accesses / 2);
+    }
+  }
+  sweep_at_ = std::clamp<std::size_t>(count() * 2, 4096, most_accesses);
 }
+
+void Engine::forget_operations_if_many() {
+  if (operations_.size() - free_operations_.size() < forget_operations_at_) return;
+  std::vector<bool> is_used(operations_.size(), false);
+  for (const auto& [space, shadow] : shadows_) {
+    shadow.each({0, ~std::uint64_t{0}}, [&](const Access& access) { is_used[access.operation] = true; });
+  }
+  std::erase_if(known_operations_, [&](const auto& known) {
+    const std::uint32_t number = known.second;
+    // Those without a stream are few: there is one for each site.
+    if (is_used[number] || operations_[number].stream_id == 0) return false;
+    operations_[number] = {};
+    free_operations_.push_back(number);
+    return true;
+  });
+  forget_operations_at_ = std::max<std::size_t>(16384, 2 * (operations_.size() - free_operations_.size()));
+}
+
+std::string Engine::statistics() const {
+  std::size_t accesses = 0, bytes = 0, allocations = 0;
+  for (const auto& [space, shadow] : shadows_) {
+    accesses += shadow.accesses();
+    bytes += shadow.bytes();
+  }
+  for (const auto& [space, all] : allocations_) allocations += all.size();
+  const auto member = [](const char* name, std::size_t number) {
+    return std::string("\"") + name + "\":" + std::to_string(number);
+  };
+  return "{" + member("accesses", accesses) + "," + member("access_bytes", bytes) + "," +
+         member("operations", operations_.size() - 1 - free_operations_.size()) + "," +
+         member("allocations", allocations) + "," + member("streams", streams_.size()) + "}";
+}
+
+// ---- Reports -------------------------------------------------------------------------------------------------------
 
 std::string Engine::publish(std::vector<Report> found) {
   std::string first;

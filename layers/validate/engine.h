@@ -49,10 +49,16 @@ class Engine {
   // -- Order.
   /// Begins an operation of the stream: it happens after everything that its stream has to wait for.
   void begin(Stream& stream);
+  /// Begins a further node of the graph whose launch was begun.
+  void begin_node(Stream& stream) { stream.clock.set(stream.component, ++stream.number); }
   void wait(Stream& stream, const Clock& clock);
   /// The host knows that everything of the clock is done.
   void host_saw(const Clock& clock);
   const Clock& host() const noexcept { return host_; }
+  /// An event that other processes may wait for was recorded.
+  void record_shared(const Clock& clock) { shared_.join(clock); }
+  /// What may come before a record that another process made: all that it could have waited for.
+  const Clock& shared() const noexcept { return shared_; }
   /// The clock of all work of the device.
   Clock clock_of(const Device& device) const;
 
@@ -60,20 +66,19 @@ class Engine {
   std::uint32_t operation(std::string_view name, const Stream* stream, const Sites::Frames& frames,
                           bool by_graph = false);
   const Operation& operation_of(std::uint32_t number) const { return operations_[number]; }
+  /// Forgets operations of streams that no remembered access names, once there are many. Called before an operation is
+  /// begun, since it takes the numbers of those that aren't remembered yet.
+  void forget_operations_if_many();
 
   // -- Accesses. Those that find something add to `found`; the others are remembered.
   /// Compares the accesses of an operation that has begun on `stream`, or that the host makes if it is null.
   std::vector<Report> check(const std::vector<Touch>& touches, Stream* stream, std::uint32_t operation);
   void remember(const std::vector<Touch>& touches, Stream* stream, std::uint32_t operation);
-  /// Forgets the accesses of an operation that wasn't submitted after all.
-  void undo(const std::vector<Touch>& touches, const Stream& stream, std::uint64_t number);
+  /// Forgets the accesses of operations that weren't submitted after all: those with the numbers `first` to `last`.
+  void undo(const std::vector<Touch>& touches, const Stream& stream, std::uint64_t first, std::uint64_t last);
   /// Checks and remembers what a host function does, at the time at which it runs: `at` is its stream as it was at the
   /// submission. Later work of the stream, and of those that wait for it, may have been submitted already.
   std::vector<Report> host_function_accesses(const std::vector<Touch>& touches, Stream& at, std::uint32_t operation);
-  /// The reports of races among the nodes of one graph. `reaches(a, b)` says whether a comes before b.
-  template <class Reaches>
-  std::vector<Report> check_graph(const std::vector<std::vector<Touch>>& nodes, const std::vector<std::uint32_t>& names,
-                                  const Device& device, Reaches&& reaches);
 
   // -- Memory.
   void take(Device& device, const anyplace_layer_memory& memory, std::uint32_t operation);
@@ -94,10 +99,16 @@ class Engine {
   bool host_touch(const Device& device, const Range& range, bool writes, std::vector<Touch>& out);
   /// Reports of the memory that nobody has given back.
   std::vector<Report> leaks(const void* backend);
+  /// Whether memory that was had in the stream's order was never given back.
+  bool has_memory_of(const Stream& stream) const;
+  /// That of a stream or an event that nobody destroyed. `made` is the operation.
+  Report leak_of_handle(const Device& device, std::string_view what, std::uint32_t made);
+
+  /// How much is remembered, as JSON.
+  std::string statistics() const;
 
   /// Adds reports. In the mode throw returns the first message, else an empty text.
   std::string publish(std::vector<Report> found);
-  Side side(const Access& access, std::string_view what);
   Side side(std::uint32_t operation, std::string_view what, const Range& range, Space space);
 
  private:
@@ -111,6 +122,7 @@ class Engine {
   std::map<std::uint64_t, Allocation>& allocations(Space space) { return allocations_[space]; }
 
   Clock host_;
+  Clock shared_;  ///< of the records of events that other processes may wait for
   std::uint64_t host_version_ = 1;
   std::uint64_t host_number_ = 0;
   std::uint64_t submissions_ = 0;
@@ -125,55 +137,17 @@ class Engine {
   std::unordered_map<std::uint64_t, StreamPointer> by_cookie_;
   std::map<const Device*, std::uint32_t> streams_made_;
   std::vector<Operation> operations_;
+  std::vector<std::uint32_t> free_operations_;
+  std::size_t forget_operations_at_ = 16384;
   std::unordered_multimap<std::uint64_t, std::uint32_t> known_operations_;
   std::map<Space, Shadow> shadows_;
   std::map<Space, std::map<std::uint64_t, Allocation>> allocations_;
   std::map<std::uint64_t, std::uint64_t> raw_;
   std::uint32_t last_allocation_ = 0;
   std::map<std::uint32_t, std::uint32_t> names_;  ///< how many allocations of each kind were named
-  std::size_t sweep_at_ = 4096;
+  std::size_t sweep_at_ = 4096;                   ///< accesses
+  std::size_t drop_dead_at_ = 20000;              ///< allocations of one space
+  bool has_forgotten_ = false;
 };
-
-template <class Reaches>
-std::vector<Report> Engine::check_graph(const std::vector<std::vector<Touch>>& nodes,
-                                        const std::vector<std::uint32_t>& names, const Device& device,
-                                        Reaches&& reaches) {
-  struct Seen {
-    std::uint32_t node;
-    const Touch* touch;
-  };
-  std::vector<Report> found;
-  std::map<Space, std::multimap<std::uint64_t, Seen>> seen;
-  std::uint64_t longest = 0;
-  for (std::uint32_t node = 0; node < nodes.size(); ++node) {
-    for (const Touch& touch : nodes[node]) {
-      auto& others = seen[touch.space];
-      const std::uint64_t from = touch.range.begin > longest ? touch.range.begin - longest : 0;
-      for (auto other = others.lower_bound(from); other != others.end() && other->first < touch.range.end; ++other) {
-        const Touch& before = *other->second.touch;
-        if (!before.range.overlaps(touch.range) || (!before.writes && !touch.writes)) continue;
-        if (other->second.node == node || reaches(other->second.node, node)) continue;
-        Report report;
-        report.kind = "race";
-        report.place = device.place;
-        const Range both{std::max(before.range.begin, touch.range.begin), std::min(before.range.end, touch.range.end)};
-        report.bytes = both.bytes();
-        report.what = std::to_string(both.bytes()) + " bytes are accessed by two nodes of a graph without an order";
-        report.first = side(names[other->second.node], before.writes ? "write" : "read", before.range, before.space);
-        report.second = side(names[node], touch.writes ? "write" : "read", touch.range, touch.space);
-        report.why = "no path of dependencies leads from one node to the other";
-        report.mend =
-            "in the capture, call wait_event() on the second node's stream for an event recorded behind the "
-            "first, or wait_stream()";
-        found.push_back(std::move(report));
-      }
-    }
-    for (const Touch& touch : nodes[node]) {
-      seen[touch.space].emplace(touch.range.begin, Seen{node, &touch});
-      longest = std::max(longest, touch.range.bytes());
-    }
-  }
-  return found;
-}
 
 }  // namespace anyplace::validate

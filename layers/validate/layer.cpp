@@ -6,28 +6,28 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "backend_objects.h"
+#include "commands.h"
 #include "engine.h"
 #include "graphs.h"
+#include "host_functions.h"
 #include "thread.h"
 #include "touches.h"
+#include "validated_backend.h"
 
 namespace anyplace::validate {
 namespace {
 
-using backend::Failure;
 using backend::Host;
-using backend::Layer;
-using Table = anyplace_backend_table;
 
 /// The arguments that were declared for launches that the core kept for later. Guarded by the engine's mutex.
 std::unordered_map<const anyplace_launch*, std::vector<Declared>>& kept_launches() {
@@ -35,18 +35,9 @@ std::unordered_map<const anyplace_launch*, std::vector<Declared>>& kept_launches
   return kept;
 }
 
-/// A failure's text has three lines: what is wrong, what would be right, where to look.
-[[noreturn]] void refuse(std::string message) {
-  std::replace(message.begin(), message.end(), '\n', ';');
-  throw Failure(ANYPLACE_STATUS_INVALID_ARGUMENT,
-                "validate: " + message +
-                    "\nthe call was not made; mend the order, or use ANYPLACE_VALIDATE=log\nsee "
-                    "docs/layers.md");
-}
-
-class ValidateLayer : public Layer {
+class ValidateLayer : public ValidatedBackend {
  public:
-  ValidateLayer(Host host, const anyplace_backend_table& below) : Layer(host, below) {}
+  ValidateLayer(Host host, const anyplace_backend_table& below) : ValidatedBackend(host, below) {}
 
   // ---- Life
 
@@ -67,40 +58,16 @@ class ValidateLayer : public Layer {
   }
   void end() {
     const std::lock_guard lock(engine_.mutex);
-    if (engine_.reports.settings().leaks) static_cast<void>(engine_.publish(engine_.leaks(this)));
+    if (engine_.reports.settings().leaks) {
+      static_cast<void>(engine_.publish(engine_.leaks(this)));
+      static_cast<void>(engine_.publish(leaks_of(objects_, engine_)));
+    }
     engine_.reports.end();
   }
   static std::string command(std::string_view name, std::string_view argument) {
     Engine& engine = Engine::only();
     const std::lock_guard lock(engine.mutex);
-    std::string word(name);
-    std::string rest(argument);
-    if (const std::size_t blank = word.find(' '); blank != std::string::npos && rest.empty()) {
-      rest = word.substr(blank + 1);
-      word.resize(blank);
-    }
-    if (word == "mode") {
-      engine.reports.set_mode(parse_mode(rest));
-      return "";
-    }
-    if (!rest.empty()) {
-      throw Failure(ANYPLACE_STATUS_INVALID_ARGUMENT,
-                    "the command " + word + " takes no argument, and got '" + rest + "'\nsee docs/layers.md");
-    }
-    if (word == "flush") {
-      engine.reports.flush();
-    } else if (word == "reports") {
-      return engine.reports.json();
-    } else if (word == "sarif") {
-      return engine.reports.sarif();
-    } else if (word == "clear") {
-      engine.reports.clear();
-    } else {
-      throw Failure(ANYPLACE_STATUS_INVALID_ARGUMENT, "there is no command " + word +
-                                                          "\ncommands are flush, reports, sarif, clear and mode "
-                                                          "log|throw|abort\nsee docs/layers.md");
-    }
-    return "";
+    return run_command(engine, name, argument);
   }
 
   // ---- What the core tells beside calls
@@ -120,7 +87,23 @@ class ValidateLayer : public Layer {
   }
   void stream_waits(anyplace_event event, std::uint64_t cookie) {
     const std::lock_guard lock(engine_.mutex);
-    if (const StreamPointer stream = engine_.stream_of(cookie)) engine_.wait(*stream, objects_.clock_of(event));
+    if (const StreamPointer stream = engine_.stream_of(cookie)) engine_.wait(*stream, clock_of(event));
+  }
+  void engine_work(std::uint64_t cookie, const char* name, std::span<const anyplace_layer_access> accesses) {
+    const Sites::Frames frames = engine_.sites.capture();
+    const std::lock_guard lock(engine_.mutex);
+    const StreamPointer stream = engine_.stream_of(cookie);
+    if (stream == nullptr) return;
+    engine_.begin(*stream);
+    std::vector<Touch> touches;
+    for (const anyplace_layer_access& one : accesses) {
+      const bool writes = (one.access & ANYPLACE_ACCESS_WRITE) != 0;
+      add_device_lines(engine_, *stream->device, {one.address, one.bytes, one.bytes, 1}, writes, touches);
+    }
+    const std::uint32_t operation = engine_.operation(name, stream.get(), frames);
+    const std::string text = engine_.publish(engine_.check(touches, stream.get(), operation));
+    if (!text.empty()) refuse(text);
+    engine_.remember(touches, stream.get(), operation);
   }
   static void argument(std::uint32_t access, anyplace_address address, std::uint64_t bytes) {
     constexpr std::size_t most = 256;  // as many as the addresses that a program asks for between two launches
@@ -133,7 +116,8 @@ class ValidateLayer : public Layer {
     kept_launches()[&launch] = std::exchange(this_thread().declared, {});
   }
   static void host_access(std::uint32_t access, anyplace_address address, std::uint64_t bytes) {
-    if (this_thread().is_in_graph) return;
+    GraphHostFunction* const in_graph = this_thread().in_graph;
+    if (in_graph != nullptr && this_thread().at == nullptr) return;  // its launch isn't known
     Engine& engine = Engine::only();
     const Sites::Frames frames = engine.sites.capture();
     const std::lock_guard lock(engine.mutex);
@@ -145,11 +129,14 @@ class ValidateLayer : public Layer {
     const std::vector<Touch> touches{touch};
     Stream* const at = this_thread().at;
     const std::uint32_t operation = engine.operation(touch.writes ? "host write" : "host read", at, frames);
-    const std::string text = engine.publish(at != nullptr ? engine.host_function_accesses(touches, *at, operation)
-                                                          : engine.check(touches, nullptr, operation));
+    std::vector<Report> found = at != nullptr ? engine.host_function_accesses(touches, *at, operation)
+                                              : engine.check(touches, nullptr, operation);
+    if (in_graph != nullptr) in_graph->declare(engine, touch, operation, found);
+    const std::string text = engine.publish(std::move(found));
     if (!text.empty() && at == nullptr) refuse(text);
     if (at == nullptr) engine.remember(touches, nullptr, operation);
   }
+  static void host_function(void* user, const anyplace_copy_2d* copy) { tell_own_function(user, copy); }
   static void core_calls(bool begin) { this_thread().core_calls += begin ? 1 : -1; }
 
   // ---- Devices
@@ -231,7 +218,10 @@ class ValidateLayer : public Layer {
         objects_.streams.erase(handle);
         const bool is_wrapped = std::any_of(objects_.streams.begin(), objects_.streams.end(),
                                             [&](const auto& other) { return other.second == stream; });
-        if (!is_wrapped) engine_.end_stream(stream);
+        if (!is_wrapped) {
+          std::erase_if(objects_.natives, [&](const auto& one) { return one.second == stream; });
+          engine_.end_stream(stream);
+        }
       }
     }
     return pass_on<&Table::stream_destroy>(handle);
@@ -251,21 +241,29 @@ class ValidateLayer : public Layer {
   anyplace_status stream_wait_event(anyplace_stream handle, anyplace_event event) {
     if (this_thread().core_calls == 0) {
       const std::lock_guard lock(engine_.mutex);
-      if (const StreamPointer stream = objects_.stream(handle)) engine_.wait(*stream, objects_.clock_of(event));
+      if (const StreamPointer stream = objects_.stream(handle)) engine_.wait(*stream, clock_of(event));
     }
     return pass_on<&Table::stream_wait_event>(handle, event);
   }
   anyplace_status stream_host_function(anyplace_stream handle, anyplace_host_function function, void* user) {
-    auto call = std::make_unique<HostCall>(HostCall{function, user, nullptr});
+    auto call = std::make_unique<HostFunction>(HostFunction{function, user, nullptr});
+    std::optional<anyplace_copy_2d> own;
     {
       const std::lock_guard lock(engine_.mutex);
-      if (const StreamPointer stream = objects_.stream(handle)) {
+      own = take_own_function(user);
+      if (const StreamPointer stream = own ? nullptr : objects_.stream(handle)) {
         engine_.begin(*stream);
         call->at = std::make_unique<Stream>(*stream);
       }
     }
+    if (own) {
+      return submit(
+          handle, host_copy_name(*own),
+          [&](Device& device, std::vector<Touch>& out) { add_copy(engine_, device, *own, out); },
+          [&] { return pass_on<&Table::stream_host_function>(handle, function, user); });
+    }
     const anyplace_status status =
-        pass_on<&Table::stream_host_function>(handle, &HostCall::run, static_cast<void*>(call.get()));
+        pass_on<&Table::stream_host_function>(handle, &HostFunction::run, static_cast<void*>(call.get()));
     if (status == ANYPLACE_STATUS_OK) static_cast<void>(call.release());
     return status;
   }
@@ -273,14 +271,21 @@ class ValidateLayer : public Layer {
   // ---- Events
 
   anyplace_status event_create(std::int32_t index, const anyplace_event_desc* desc, anyplace_event* out) {
-    return add_event(index, out, pass_on<&Table::event_create>(index, desc, out));
+    return add_event(index, desc->flags, false, out, pass_on<&Table::event_create>(index, desc, out));
   }
   anyplace_status event_from_native(std::int32_t index, std::uint64_t native, std::uint32_t flags,
                                     anyplace_event* out) {
-    return add_event(index, out, pass_on<&Table::event_from_native>(index, native, flags, out));
+    return add_event(index, flags, false, out, pass_on<&Table::event_from_native>(index, native, flags, out));
   }
   anyplace_status event_import(std::int32_t index, const anyplace_ipc_handle* handle, anyplace_event* out) {
-    return add_event(index, out, pass_on<&Table::event_import>(index, handle, out));
+    return add_event(index, ANYPLACE_EVENT_INTERPROCESS, true, out, pass_on<&Table::event_import>(index, handle, out));
+  }
+  anyplace_status event_export(anyplace_event event, anyplace_ipc_handle* out) {
+    const anyplace_status status = pass_on<&Table::event_export>(event, out);
+    if (status != ANYPLACE_STATUS_OK) return status;
+    const std::lock_guard lock(engine_.mutex);
+    objects_.events[event].is_shared = true;
+    return status;
   }
   anyplace_status event_destroy(anyplace_event event) {
     {
@@ -294,9 +299,7 @@ class ValidateLayer : public Layer {
       const std::lock_guard lock(engine_.mutex);
       if (const StreamPointer stream = objects_.stream(handle)) {
         engine_.begin(*stream);
-        Event& known = objects_.events[event];
-        known.is_recorded = true;
-        known.clock = stream->clock;
+        note_record(event, *stream);
       }
     }
     return pass_on<&Table::event_record>(event, handle);
@@ -432,167 +435,68 @@ class ValidateLayer : public Layer {
   // ---- Graphs
 
   anyplace_status graph_create(std::int32_t index, const anyplace_graph_desc* desc, anyplace_graph* out) {
-    Graph graph = read_graph(device_of(index), *desc);
-    GraphCalls calls;
-    const GraphWithCalls guarded(*desc, calls);
+    std::unique_ptr<Graph> graph = read_graph(device_of(index), *desc);
+    const GraphWithCalls guarded(*desc, *graph);
     const anyplace_status status = pass_on<&Table::graph_create>(index, &guarded.desc(), out);
     if (status != ANYPLACE_STATUS_OK) return status;
     const std::lock_guard lock(engine_.mutex);
-    objects_.graphs[*out] = std::move(graph);
-    objects_.graph_calls[*out] = std::move(calls);
+    objects_.graphs[*out].now = std::move(graph);
     return status;
   }
   anyplace_status graph_update(anyplace_graph handle, const anyplace_graph_desc* desc) {
     Device* device = nullptr;
     {
       const std::lock_guard lock(engine_.mutex);
-      device = objects_.graphs[handle].device;
+      const auto known = objects_.graphs.find(handle);
+      if (known != objects_.graphs.end()) device = known->second.now->device;
     }
     if (device == nullptr) return pass_on<&Table::graph_update>(handle, desc);
-    Graph graph = read_graph(*device, *desc);
-    GraphCalls calls;
-    const GraphWithCalls guarded(*desc, calls);
+    std::unique_ptr<Graph> graph = read_graph(*device, *desc);
+    const GraphWithCalls guarded(*desc, *graph);
     const anyplace_status status = pass_on<&Table::graph_update>(handle, &guarded.desc());
     if (status != ANYPLACE_STATUS_OK) return status;
     const std::lock_guard lock(engine_.mutex);
-    objects_.graphs[handle] = std::move(graph);
-    GraphCalls& all = objects_.graph_calls[handle];
-    std::move(calls.begin(), calls.end(), std::back_inserter(all));
+    objects_.graphs[handle].replace(std::move(graph));
     return status;
   }
   anyplace_status graph_launch(anyplace_graph handle, anyplace_stream stream_handle) {
     const Sites::Frames frames = engine_.sites.capture();
+    StreamPointer stream;
+    GraphLaunch launch;
+    Graph* graph = nullptr;  // lives at least as long as the call
     {
       const std::lock_guard lock(engine_.mutex);
-      const StreamPointer stream = objects_.stream(stream_handle);
-      if (stream != nullptr) launch_graph(objects_.graphs[handle], *stream, frames);
+      engine_.forget_operations_if_many();
+      stream = objects_.stream(stream_handle);
+      const auto known = objects_.graphs.find(handle);
+      if (stream != nullptr && known != objects_.graphs.end()) {
+        graph = known->second.now.get();
+        for (const anyplace_event event : graph->waits) engine_.wait(*stream, clock_of(event));
+        launch = validate::launch_graph(engine_, *graph, *stream, frames);
+        if (!launch.refused.empty()) refuse(launch.refused);
+        for (const anyplace_event event : graph->records) note_record(event, *stream);
+      }
     }
-    return pass_on<&Table::graph_launch>(handle, stream_handle);
+    const anyplace_status status = pass_on<&Table::graph_launch>(handle, stream_handle);
+    if (status != ANYPLACE_STATUS_OK && graph != nullptr) {
+      const std::lock_guard lock(engine_.mutex);
+      undo_launch(engine_, *graph, *stream, launch);
+    }
+    return status;
   }
   anyplace_status graph_destroy(anyplace_graph handle) {
-    GraphCalls calls;  // are callable until the backend's call returns
+    BackendGraph graph;  // its host functions are callable until the backend's call returns
     {
       const std::lock_guard lock(engine_.mutex);
-      objects_.graphs.erase(handle);
-      if (const auto found = objects_.graph_calls.find(handle); found != objects_.graph_calls.end()) {
-        calls = std::move(found->second);
-        objects_.graph_calls.erase(found);
+      if (const auto found = objects_.graphs.find(handle); found != objects_.graphs.end()) {
+        graph = std::move(found->second);
+        objects_.graphs.erase(found);
       }
     }
     return pass_on<&Table::graph_destroy>(handle);
   }
 
  private:
-  /// A host function on its way, with its stream as it was at the submission.
-  struct HostCall {
-    anyplace_host_function function;
-    void* user;
-    std::unique_ptr<Stream> at;
-
-    static void run(void* self, anyplace_status status) {
-      const std::unique_ptr<HostCall> call(static_cast<HostCall*>(self));
-      if (status == ANYPLACE_STATUS_OK && call->at != nullptr) {
-        // It may tell other threads that the stream's earlier work is done, by means that can't be seen from here.
-        Engine& engine = Engine::only();
-        const std::lock_guard lock(engine.mutex);
-        engine.host_saw(call->at->clock);
-      }
-      this_thread().at = call->at.get();
-      call->function(call->user, status);
-      this_thread().at = nullptr;
-    }
-  };
-
-  Device& device_of(std::int32_t index) {
-    {
-      const std::lock_guard lock(engine_.mutex);
-      const auto found = devices_.find(index);
-      if (found != devices_.end()) return *found->second;
-    }
-    anyplace_device_properties properties{};
-    properties.struct_size = sizeof(properties);
-    const bool known = pass_on<&Table::device_properties>(index, &properties) == ANYPLACE_STATUS_OK;
-    const std::lock_guard lock(engine_.mutex);
-    Device& device = engine_.device(this, next().name, index);
-    const std::uint32_t unified = ANYPLACE_FEATURE_UNIFIED_ADDRESSING;
-    const bool shares_addresses = known && (properties.features & properties.features_known & unified) != 0;
-    if (!shares_addresses && device.space == 0) device.space = ++spaces_made;
-    constexpr std::uint64_t pins = ANYPLACE_FOR(PINNED_MEMORY) | ANYPLACE_FOR(HOST_REGISTER);
-    device.reads_pageable_in_order = known && (properties.capabilities & pins) == 0;
-    devices_[index] = &device;
-    return device;
-  }
-
-  /// Called under the engine's mutex.
-  void give_up(Space space, anyplace_address address) {
-    const auto known = objects_.bytes.find(address);
-    if (known == objects_.bytes.end()) return;
-    engine_.give_up(space, {address, address + known->second});
-    objects_.bytes.erase(known);
-  }
-
-  void host_saw(const Clock& clock) {
-    if (this_thread().core_calls != 0) return;
-    const std::lock_guard lock(engine_.mutex);
-    engine_.host_saw(clock);
-  }
-  Clock clock_of_stream(anyplace_stream handle) {
-    const std::lock_guard lock(engine_.mutex);
-    const StreamPointer stream = objects_.stream(handle);
-    return stream == nullptr ? Clock() : stream->clock;
-  }
-  Clock clock_of_event(anyplace_event event) {
-    const std::lock_guard lock(engine_.mutex);
-    return objects_.clock_of(event);
-  }
-
-  anyplace_status add_stream(std::int32_t index, const anyplace_stream_desc& desc, const anyplace_stream* made,
-                             bool is_default, anyplace_status status) {
-    if (status != ANYPLACE_STATUS_OK) return status;
-    Device& device = device_of(index);
-    const std::lock_guard lock(engine_.mutex);
-    objects_.streams[*made] = engine_.make_stream(device, desc.cookie, desc.flags, is_default);
-    return status;
-  }
-  anyplace_status add_event(std::int32_t index, const anyplace_event* made, anyplace_status status) {
-    if (status != ANYPLACE_STATUS_OK) return status;
-    Device& device = device_of(index);
-    const std::lock_guard lock(engine_.mutex);
-    objects_.events[*made] = Event{&device, false, {}};
-    return status;
-  }
-
-  std::string_view name_of(const char* name) const { return name; }
-  std::string_view name_of(anyplace_kernel kernel) const { return objects_.kernel_name(kernel); }
-
-  /// Checks an operation of the stream, submits it, and forgets it if that fails. `add` appends its accesses.
-  template <class Name, class Add, class Pass>
-  anyplace_status submit(anyplace_stream handle, Name name, Add&& add, Pass&& pass) {
-    const Sites::Frames frames = engine_.sites.capture();
-    std::vector<Touch> touches;
-    StreamPointer stream;
-    std::uint64_t number = 0;
-    {
-      const std::lock_guard lock(engine_.mutex);
-      stream = objects_.stream(handle);
-      if (stream != nullptr) {
-        engine_.begin(*stream);
-        number = stream->number;
-        add(*stream->device, touches);
-        const std::uint32_t operation = engine_.operation(name_of(name), stream.get(), frames);
-        const std::string text = engine_.publish(engine_.check(touches, stream.get(), operation));
-        if (!text.empty()) refuse(text);
-        engine_.remember(touches, stream.get(), operation);
-      }
-    }
-    const anyplace_status status = pass();
-    if (status != ANYPLACE_STATUS_OK && stream != nullptr) {
-      const std::lock_guard lock(engine_.mutex);
-      engine_.undo(touches, *stream, number);
-    }
-    return status;
-  }
-
   /// What was declared of the launch's arguments, when it was kept or by this thread just now.
   static std::vector<Declared> declared_of(const anyplace_launch* launch) {
     const auto kept = kept_launches().find(launch);
@@ -600,7 +504,7 @@ class ValidateLayer : public Layer {
     return std::exchange(this_thread().declared, {});
   }
 
-  Graph read_graph(Device& device, const anyplace_graph_desc& desc) {
+  std::unique_ptr<Graph> read_graph(Device& device, const anyplace_graph_desc& desc) {
     const Sites::Frames frames = engine_.sites.capture();
     // Devices are asked for before the lock is taken, because asking takes it.
     const GraphSource source{[this](std::int32_t index) -> Device& { return *devices_.at(index); },
@@ -608,48 +512,21 @@ class ValidateLayer : public Layer {
                              [](const anyplace_launch* launch) {
                                const auto kept = kept_launches().find(launch);
                                return kept == kept_launches().end() ? std::vector<Declared>() : kept->second;
-                             }};
+                             },
+                             take_own_function};
     for (std::uint32_t i = 0; i < desc.node_count; ++i) {
-      const auto& node = *reinterpret_cast<const anyplace_graph_node*>(reinterpret_cast<const char*>(desc.nodes) +
-                                                                       std::size_t{i} * desc.node_stride);
+      const anyplace_graph_node node = node_of(desc, i);
       if (node.kind != ANYPLACE_GRAPH_NODE_COPY) continue;
       static_cast<void>(device_of(node.destination_device));
       static_cast<void>(device_of(node.source_device));
     }
     const std::lock_guard lock(engine_.mutex);
     std::vector<Report> found;
-    Graph graph = make_graph(engine_, device, desc, source, frames, found);
+    std::unique_ptr<Graph> graph = make_graph(engine_, device, desc, source, frames, found);
     const std::string text = engine_.publish(std::move(found));
     if (!text.empty()) refuse(text);
     return graph;
   }
-
-  void launch_graph(const Graph& graph, Stream& stream, const Sites::Frames& frames) {
-    for (const anyplace_event event : graph.waits) engine_.wait(stream, objects_.clock_of(event));
-    engine_.begin(stream);
-    std::vector<std::uint32_t> operations;
-    std::vector<Report> found;
-    for (const Graph::Node& node : graph.nodes) {
-      operations.push_back(engine_.operation(node.name, &stream, frames, true));
-      for (Report& report : engine_.check(node.touches, &stream, operations.back())) found.push_back(std::move(report));
-    }
-    const std::string text = engine_.publish(std::move(found));
-    if (!text.empty()) refuse(text);
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-      engine_.remember(graph.nodes[i].touches, &stream, operations[i]);
-    }
-    for (const anyplace_event event : graph.records) {
-      Event& known = objects_.events[event];
-      known.is_recorded = true;
-      known.clock = stream.clock;
-    }
-  }
-
-  static inline Space spaces_made = 0;  // guarded by the engine's mutex
-
-  Engine& engine_ = Engine::only();
-  BackendObjects objects_;
-  std::unordered_map<std::int32_t, Device*> devices_;  // guarded by the engine's mutex, as objects_
 };
 
 }  // namespace

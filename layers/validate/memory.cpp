@@ -14,8 +14,6 @@
 namespace anyplace::validate {
 namespace {
 
-constexpr std::size_t most_dead = 20000;  ///< allocations that are remembered after their end, of one space
-
 const char* kind_name(std::uint32_t kind) noexcept {
   switch (kind) {
     case ANYPLACE_MEMORY_PINNED:
@@ -104,7 +102,7 @@ std::vector<Report> Engine::give_back(Device& device, const anyplace_layer_memor
     if (const StreamPointer user = stream_of(memory.users[i])) named.join(user->clock);
   }
   std::vector<Access> told;
-  const auto look = [&](const Access& access, bool writes) {
+  const auto look = [&](const Access& access) {
     if (named.covers(access.component, access.number) || operations_[access.operation].by_graph) return;
     if (access.allocation != allocation->id) return;
     if (std::any_of(told.begin(), told.end(), [&](const Access& other) { return other.same_as(access); })) return;
@@ -114,7 +112,7 @@ std::vector<Report> Engine::give_back(Device& device, const anyplace_layer_memor
     report.place = device.place;
     report.bytes = access.range.bytes();
     report.what = "memory is freed while work of a stream that wasn't named may use it";
-    report.first = side(access.operation, writes ? "write" : "read", access.range, space);
+    report.first = side(access.operation, access.writes != 0 ? "write" : "read", access.range, space);
     report.second = side(operation, "free", allocation->range, space);
     if (allocation->home != nullptr) {
       report.second.stream = allocation->home->name;
@@ -133,7 +131,10 @@ std::vector<Report> Engine::give_back(Device& device, const anyplace_layer_memor
   allocation->is_kept = false;
   allocation->freed = operation;
   std::map<std::uint64_t, Allocation>& all = allocations(space);
-  if (all.size() > most_dead) std::erase_if(all, [](const auto& one) { return !one.second.is_live; });
+  if (all.size() > drop_dead_at_) {
+    std::erase_if(all, [](const auto& one) { return !one.second.is_live; });
+    drop_dead_at_ = std::max<std::size_t>(20000, 2 * all.size());
+  }
   return found;
 }
 
@@ -155,14 +156,14 @@ std::vector<Report> Engine::unregister_host(std::uint64_t address, std::uint32_t
   const auto registered = all.find(address);
   if (registered == all.end() || registered->second.kind != 0) return found;
   const Allocation& allocation = registered->second;
-  shadow(0).each(allocation.range, [&](const Access& access, bool writes) {
+  shadow(0).each(allocation.range, [&](const Access& access) {
     if (host_.covers(access.component, access.number) || !found.empty()) return;
     Report report;
     report.kind = "use-after-free";
     report.place = allocation.device->place;
     report.bytes = access.range.bytes();
     report.what = "the registration of host memory ends while work may use the memory";
-    report.first = side(access.operation, writes ? "write" : "read", access.range, 0);
+    report.first = side(access.operation, access.writes != 0 ? "write" : "read", access.range, 0);
     report.second = side(operation, "free", allocation.range, 0);
     report.why = "the host has not waited for " + report.first.stream + " since";
     report.mend = report.first.stream + ": synchronize() before the HostRegistration ends";
@@ -244,6 +245,23 @@ std::vector<Report> Engine::leaks(const void* backend) {
     }
   }
   return found;
+}
+
+bool Engine::has_memory_of(const Stream& stream) const {
+  return std::any_of(allocations_.begin(), allocations_.end(), [&](const auto& space) {
+    return std::any_of(space.second.begin(), space.second.end(),
+                       [&](const auto& one) { return one.second.is_live && one.second.home.get() == &stream; });
+  });
+}
+
+Report Engine::leak_of_handle(const Device& device, std::string_view what, std::uint32_t made) {
+  Report report;
+  report.kind = "leak";
+  report.place = device.place;
+  report.what = std::string(what) + " was never destroyed";
+  report.first = side(made, "", {}, 0);
+  report.mend = "destroy it before the process exits";
+  return report;
 }
 
 }  // namespace anyplace::validate

@@ -40,6 +40,7 @@ struct Stream {
   bool is_default = false;
   bool is_blocking = false;
   bool is_gone = false;
+  std::uint32_t made = 0;          ///< the operation; 0 if the library made it for itself
   std::uint64_t number = 0;        ///< of the last operation
   std::uint64_t submitted = 0;     ///< the how many-th submission of the process that was
   std::uint64_t host_version = 0;  ///< of the host's clock, when it was joined last
@@ -48,8 +49,11 @@ struct Stream {
 
 struct Event {
   Device* device = nullptr;
+  bool is_interprocess = false;
+  bool is_shared = false;  ///< it was imported or exported, so another process may record it
   bool is_recorded = false;
-  Clock clock;  ///< that of the most recent record
+  std::uint32_t made = 0;  ///< the operation; 0 if the library made it for itself
+  Clock clock;             ///< that of the most recent record
 };
 
 /// What an operation is, in words. Equal ones are kept once, so that an access names one by a number.

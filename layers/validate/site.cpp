@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <string_view>
 #include <utility>
 
@@ -45,74 +44,62 @@ void Sites::learn_modules() {
   own_.store(all_own_.emplace_back(std::move(found)).get(), std::memory_order_release);
 }
 
-void Sites::walk(CallChain& chain) const noexcept {
-  chain.count = chain.address_count = 0;
-  chain.known = 0;
+void Sites::walk(CallChain& chain, std::uintptr_t from) const noexcept {
   struct Walk {
     const Sites& sites;
     CallChain& chain;
-  } walk{*this, chain};
+    std::uintptr_t from;
+  } walk{*this, chain, from};
   const auto step = [](_Unwind_Context* context, void* to) {
     const Walk& walk = *static_cast<Walk*>(to);
     CallChain& chain = walk.chain;
     const std::uintptr_t address = _Unwind_GetIP(context);
     if (chain.count == CallChain::most_steps || address == 0) return _URC_END_OF_STACK;
-    chain.steps[chain.count++] = {static_cast<std::uintptr_t>(_Unwind_GetCFA(context)), address};
+    const auto stack = static_cast<std::uintptr_t>(_Unwind_GetCFA(context));
+    if (stack <= walk.from) return _URC_NO_REASON;  // a frame of the walk itself
+    chain.steps[chain.count++] = {stack, address};
     // A return address lies behind the call, so the call itself is one byte before.
     if (walk.sites.is_own(address - 1)) return _URC_NO_REASON;
+    if (chain.address_count == 0) chain.first_outside = chain.count - 1;
     chain.address[chain.address_count++] = reinterpret_cast<void*>(address - 1);
     return chain.address_count == most_frames ? _URC_END_OF_STACK : _URC_NO_REASON;
   };
   _Unwind_Backtrace(step, &walk);
+  if (chain.address_count == 0) chain.first_outside = chain.count;
 }
 
 namespace {
 
-constexpr std::size_t chain_count = 64;
-
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-constexpr bool chains_are_kept = true;
+// Sanitizers watch the words between return addresses, and other processors keep those elsewhere.
+#if !defined(__x86_64__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool chains_are_read = false;
+#elif !defined(__has_feature)
+constexpr bool chains_are_read = true;
 #else
-constexpr bool chains_are_kept = false;
+constexpr bool chains_are_read = !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer);
 #endif
-
-/// Whether the thread's callers above `from` are those of the chain, whose first frames lie below it.
-bool still_holds(const CallChain& chain, std::uintptr_t from) noexcept {
-  bool any = false;
-  for (int i = 0; i < chain.count; ++i) {
-    const CallChain::Step& step = chain.steps[i];
-    if (step.stack <= from) continue;  // frames of the walk itself
-    any = true;
-    if (*reinterpret_cast<const std::uintptr_t*>(step.stack - sizeof(std::uintptr_t)) != step.address) return false;
-  }
-  return any;
-}
 
 }  // namespace
 
 [[gnu::noinline]] Sites::Frames Sites::capture() const noexcept {
   const auto from = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   const auto caller = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
-  std::unique_ptr<CallChain[]>& chains = this_thread().chains;
-  if (chains == nullptr) chains.reset(new (std::nothrow) CallChain[chain_count]);
-  if (chains == nullptr) return {};
-  CallChain& chain = chains[((from >> 4) ^ caller ^ (caller >> 7)) % chain_count];
-  const bool holds =
-      chains_are_kept && chain.count != 0 && chain.from == from && chain.caller == caller && still_holds(chain, from);
-  if (!holds) {
-    walk(chain);
-    chain.from = from;
-    chain.caller = caller;
+  CallChains& chains = this_thread().chains;
+  CallChain* chain = chains_are_read ? chains.find(from, caller) : nullptr;
+  if (chain == nullptr) {
+    chain = chains.add(from, caller);
+    if (chain == nullptr) return {};
+    walk(*chain, from);
   }
   Frames frames;
-  frames.count = chain.address_count;
-  std::memcpy(frames.address, chain.address, sizeof(frames.address));
-  frames.known = &chain.known;
+  frames.count = chain->address_count;
+  std::memcpy(frames.address, chain->address, sizeof(frames.address));
+  frames.chain = chain;
   return frames;
 }
 
 SiteId Sites::id_of(const Frames& frames) {
-  if (frames.known != nullptr && *frames.known != 0) return *frames.known - 1;
+  if (frames.chain != nullptr && frames.chain->known_site != 0) return frames.chain->known_site - 1;
   std::uint64_t hash = 1469598103934665603u;
   for (int i = 0; i < frames.count; ++i) {
     hash = (hash ^ reinterpret_cast<std::uintptr_t>(frames.address[i])) * 1099511628211u;
@@ -122,14 +109,15 @@ SiteId Sites::id_of(const Frames& frames) {
     const Frames& known = sites_[found->second].frames;
     if (known.count == frames.count &&
         std::memcmp(known.address, frames.address, sizeof(void*) * static_cast<std::size_t>(frames.count)) == 0) {
-      if (frames.known != nullptr) *frames.known = found->second + 1;
+      if (frames.chain != nullptr) frames.chain->known_site = found->second + 1;
       return found->second;
     }
   }
   const auto id = static_cast<SiteId>(sites_.size());
   sites_.emplace_back().frames = frames;
+  sites_.back().frames.chain = nullptr;
   by_hash_.emplace(hash, id);
-  if (frames.known != nullptr) *frames.known = id + 1;
+  if (frames.chain != nullptr) frames.chain->known_site = id + 1;
   return id;
 }
 

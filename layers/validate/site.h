@@ -11,26 +11,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "call_chains.h"
+
 namespace anyplace::validate {
 
 using SiteId = std::uint32_t;
-
-/// A stack that was walked. Each return address lies right below its frame's stack pointer, so a thread that comes here
-/// again finds out by reading those words whether its callers are the same, which takes a hundredth of a walk.
-struct CallChain {
-  static constexpr int most_steps = 40;
-  struct Step {
-    std::uintptr_t stack = 0;
-    std::uintptr_t address = 0;
-  };
-  std::uintptr_t from = 0;    ///< the frame that walked
-  std::uintptr_t caller = 0;  ///< and where it returns to
-  Step steps[most_steps];
-  int count = 0;
-  void* address[8];
-  int address_count = 0;
-  SiteId known = 0;
-};
 
 /// Not thread-safe but for capture(), which any thread may call.
 class Sites {
@@ -39,7 +24,7 @@ class Sites {
   struct Frames {
     void* address[most_frames];
     int count = 0;
-    SiteId* known = nullptr;  ///< where the calling thread keeps one more than the id; 0 there: it isn't known yet
+    CallChain* chain = nullptr;  ///< of the calling thread, until its next capture(); null if none is kept
   };
 
   /// Finds out where the library and its plugins lie, whose frames are left out.
@@ -64,7 +49,7 @@ class Sites {
     std::vector<std::string> functions;
   };
   bool is_own(std::uintptr_t address) const noexcept;
-  void walk(struct CallChain& chain) const noexcept;
+  void walk(CallChain& chain, std::uintptr_t from) const noexcept;
   void symbolise(Site& site);
 
   std::atomic<const std::vector<Module>*> own_{nullptr};  ///< the newest of `all_own_`

@@ -5,13 +5,15 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "call_chains.h"
 #include "objects.h"
 
 namespace anyplace::validate {
+
+struct GraphHostFunction;
 
 struct Declared {
   std::uint32_t access = 0;
@@ -25,8 +27,8 @@ struct ThreadState {
   int core_calls = 0;
   /// The stream whose host function runs on this thread, as it was when that was submitted; null if none does.
   Stream* at = nullptr;
-  bool is_in_graph = false;             ///< a graph's host function runs on this thread
-  std::unique_ptr<CallChain[]> chains;  ///< stacks that the thread's calls came from (site.cpp)
+  GraphHostFunction* in_graph = nullptr;  ///< the graph's host function that runs on this thread
+  CallChains chains;                      ///< stacks that the thread's calls came from (site.cpp)
 };
 
 ThreadState& this_thread();

@@ -20,6 +20,7 @@ Touch device_touch(Engine& engine, const Device& device, const Range& range, boo
 /// Calls add(range) for each line, or once where the lines adjoin.
 template <class Add>
 void for_each_line(const Lines& lines, Add&& add) {
+  if (lines.rows == 0) return;
   if (lines.rows == 1 || lines.pitch == lines.width) {
     add(Range{lines.address, lines.address + lines.width * lines.rows});
     return;
@@ -56,14 +57,15 @@ void add_device_lines(Engine& engine, const Device& device, const Lines& lines, 
 void add_copy(Engine& engine, const Device& device, const anyplace_copy_2d& copy, std::vector<Touch>& out) {
   const Lines to{copy.destination, copy.destination_pitch, copy.width, copy.rows};
   const Lines from{copy.source, copy.source_pitch, copy.width, copy.rows};
+  const bool is_fill = copy.kind == ANYPLACE_COPY_HOST_TO_HOST && copy.source == 0;
   const bool reads_host = copy.kind == ANYPLACE_COPY_HOST_TO_DEVICE || copy.kind == ANYPLACE_COPY_HOST_TO_HOST;
   const bool writes_host = copy.kind == ANYPLACE_COPY_DEVICE_TO_HOST || copy.kind == ANYPLACE_COPY_HOST_TO_HOST;
-  if (reads_host) {
+  if (reads_host && !is_fill) {
     for_each_line(from, [&](const Range& range) {
       // Copies between host memory are in the stream's order on both sides.
       if (engine.host_touch(device, range, false, out) && writes_host) out.back().at_the_call = false;
     });
-  } else {
+  } else if (!is_fill) {
     add_device_lines(engine, device, from, false, out);
   }
   if (writes_host) {

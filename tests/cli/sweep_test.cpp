@@ -84,6 +84,14 @@ TEST_CASE("A run that goes wrong is shown with a line that makes it again") {
   }
 }
 
+TEST_CASE("What a lost device leaves is no leak") {
+  const test::TempDir folder;
+  const Run run = sweep(folder, {"--json", "--status", "device_lost", "--entry", "memory_set"}, {"leaks"});
+  INFO(run.out << run.err);
+  CHECK(run.status == 0);
+  CHECK(outcomes(run.json()).count("leak") == 0);
+}
+
 TEST_CASE("Of a program that forks each process has its failure, and no process is left behind") {
   const test::TempDir folder;
   const Run run = sweep(folder, {"--json", "--status", "out_of_memory", "--every", "3"}, {"forks"});

@@ -97,7 +97,7 @@ TEST_CASE("An entry that isn't whole, or isn't to be trusted, isn't used") {
   std::string flipped = bytes;
   flipped[bytes.size() / 2] ^= 1;
   std::string older = bytes;
-  older.replace(older.find("anyplace kernels 1"), 18, "anyplace kernels 0");
+  older.replace(older.find("anyplace kernels 2"), 18, "anyplace kernels 0");
   for (const std::string& bad : {std::string(), std::string("x"), bytes.substr(0, bytes.size() / 2), flipped, older,
                                  bytes + "x", std::string(1000, '\0')}) {
     write(bad);

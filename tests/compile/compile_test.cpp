@@ -189,6 +189,63 @@ TEST_CASE("Definitions and folders of headers reach the compiler") {
   CHECK(run(device, Module::compile(device, source, options), "scale") == doubled);
 }
 
+TEST_CASE("The dialect's headers of another version of anyplace aren't taken") {
+  const OwnCache cache;
+  const test::TempDir folder;
+  std::filesystem::create_directories(folder.file("anyplace_dialect/anyplace"));
+  std::ofstream(folder.file("anyplace_dialect/anyplace/device_code.h")) << "#error another version\n";
+  std::ofstream(folder.file("anyplace_dialect/sum")) << std::string(64, '0');
+  test::set_env("ANYPLACE_BACKEND_PATH", folder.path().string());
+  const Device device("cpu_sim:0");
+  CHECK(run(device, Module::compile(device, doubles_it), "twice") == doubled);
+}
+
+TEST_CASE("Headers may declare dynamic shared memory as CUDA has it") {
+  const OwnCache cache;
+  const test::TempDir folder;
+  std::filesystem::create_directory(folder.file("below"));
+  std::ofstream(folder.file("below/memory.h")) << "#pragma once\n"
+                                                  "template <class T> __device__ T* memory() {\n"
+                                                  "  extern __shared__ T all[];\n"
+                                                  "  return all;\n"
+                                                  "}\n"
+                                                  "// the last line\n";
+  std::ofstream(folder.file("all.h")) << "#pragma once\n#include \"below/memory.h\"\n";
+  const char* const source =
+      "#include \"all.h\"\n"
+      "#include <below/memory.h>  // the same once more\n"
+      "extern \"C\" __global__ void turn(float* data, unsigned count) {\n"
+      "  float* const all = memory<float>();\n"
+      "  all[threadIdx.x] = threadIdx.x < count ? data[threadIdx.x] : 0;\n"
+      "  __syncthreads();\n"
+      "  if (threadIdx.x < count) data[threadIdx.x] = all[count - 1 - threadIdx.x];\n"
+      "}\n";
+  CompileOptions options{.includes = {folder.path().string()}};
+  const Device device("cpu_sim:0");
+  const auto turned = [&](const Module& module) {
+    const Stream stream(device);
+    const std::vector<float> numbers{1, 2, 3};
+    std::vector<float> out(3);
+    const Buffer buffer = Buffer::of<float>(stream, 3);
+    stream.copy(buffer, numbers);
+    stream.launch(module.kernel("turn"), {1, 4, 4 * sizeof(float)}, buffer, 3u);
+    stream.copy(out, buffer);
+    stream.synchronize();
+    return out;
+  };
+  const std::vector<float> wanted{3, 2, 1};
+  CHECK(turned(Module::compile(device, source, options)) == wanted);
+  if (takes_images(device, "spirv")) {
+    const std::string targets[] = {"spirv"};
+    CHECK(turned(Module(device, compile(source, targets, options).images())) == wanted);
+  }
+  // A header that was copied counts for the cache, and its messages name the file itself.
+  std::ofstream(folder.file("below/memory.h"), std::ios::app) << "#error this is line 7\n";
+  const auto failure = test::error_of([&] { Module::compile(device, source, options); });
+  REQUIRE(failure);
+  CHECK(failure->vendor_text().find(folder.file("below/memory.h") + ":7") != std::string::npos);
+}
+
 TEST_CASE("An image is made for each target, by the compilers that are there") {
   const OwnCache cache;
   const char* const source =

@@ -65,6 +65,35 @@ TEST_CASE("rtc prints the same over the doubles of the vendors' devices") {
   }
 }
 
+TEST_CASE("A vendor's library is found without being loaded, so a kernel in the cache needs no compiler") {
+  const test::TempDir toolkit;
+  std::filesystem::create_directory(toolkit.file("lib64"));
+  std::filesystem::copy_file(ANYPLACE_TEST_PLUGINS "/nvrtc/libnvrtc.so.12", toolkit.file("lib64/libnvrtc.so.12"));
+  test::set_env("CUDA_PATH", toolkit.path().string());
+  bool is_usable = false;
+  for (const Compiler& one : compilers()) is_usable = is_usable || (one.name == "nvrtc" && one.usable);
+  CHECK(is_usable);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) CHECK(line.find("libnvrtc.so") == std::string::npos);
+}
+
+TEST_CASE("Name expressions take Clang no second run") {
+  const OwnCache cache;
+  const ScriptedCompiler clang("exec clang++ \"$@\"");
+  test::set_env("ANYPLACE_KERNEL_CLANG", clang.folder.file("c++"));
+  const char* const source = "template <class T> __global__ void scale(T* data) { data[0] *= 2; }\n";
+  std::size_t images = 0;
+  for (const char* const target : {"sm_75", "gfx90a"}) {
+    const std::string targets[] = {target};
+    const auto failure = test::error_of([&] {
+      compile(source, targets, {.name_expressions = {"scale<float>", "scale<int>"}, .compiler = "clang"});
+    });
+    if (failure) std::printf("ANYPLACE_TEST_SKIPPED: %s\n", failure->what());  // there is no Clang, or no lld
+    images += failure ? 0 : 1;
+    CHECK(clang.starts() == images);
+  }
+}
+
 TEST_CASE("Of several NVRTCs the newest is taken that the driver takes PTX of") {
   if (!is_built()) return;
   const std::string doubles = ANYPLACE_TEST_DOUBLES;

@@ -15,7 +15,7 @@ thread_local std::string message;
 thread_local int depth = 0;
 
 void set_environment(const Environment& environment) {
-  for (const char* name : {"DEVICES", "MEMORY", "WORKERS", "IDLE_BACKOFF"}) {
+  for (const char* name : {"DEVICES", "MEMORY", "WORKERS", "IDLE_BACKOFF", "FAULTS", "PROTECT"}) {
     const std::string variable = std::string("ANYPLACE_CPU_SIM_") + name;
     const auto value = environment.find(name);
     if (value == environment.end()) {

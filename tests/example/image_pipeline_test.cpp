@@ -65,6 +65,34 @@ TEST_CASE("A picture of any size is blurred exactly") {
   }
 }
 
+TEST_CASE("Where device memory is protected from the host, the picture is the same and nothing is reported") {
+  const Folder folder;
+  RunOptions options;
+  options.variables = {{"ANYPLACE_CPU_SIM_PROTECT", "1"}};
+  const Stored picture = noise(2 * tile + 1, tile + 1, Color::rgb);
+  const std::string in = folder.write("in.png", encode(picture)), out = folder.file("out.png");
+  const Run run = run_program({"--in", in, "--out", out, "--place", "cpu_sim:0"}, options);
+  INFO(run.out << run.err);
+  REQUIRE(run.status == 0);
+  CHECK(run.err.empty());
+  CHECK(decode(out) == blurred(expected_pixels(picture)));
+}
+
+TEST_CASE("Of a picture that is cropped the upper left corner is blurred, as a picture of its own") {
+  const Folder folder;
+  const Stored picture = noise(tile + 40, 60, Color::rgb);
+  const std::string in = folder.write("in.png", encode(picture));
+  blur_with(folder, in, {"--place", "cpu_sim:0", "--crop", std::to_string(tile + 1)});
+  const Pixels whole = expected_pixels(picture);
+  Pixels corner{tile + 1, whole.height, whole.channels, {}};
+  for (std::size_t y = 0; y < corner.height; ++y) {
+    const auto row = whole.values.begin() + static_cast<std::ptrdiff_t>(y * whole.width * whole.channels);
+    corner.values.insert(corner.values.end(), row, row + static_cast<std::ptrdiff_t>(corner.width * corner.channels));
+  }
+  CHECK(decode(folder.file("out.png")) == blurred(corner));
+  CHECK(run_program({"--in", in, "--out", folder.file("out.png"), "--crop", "0"}).status == 2);
+}
+
 TEST_CASE("Grey and RGB keep their channels with and without alpha") {
   const Folder folder;
   const std::vector<std::pair<Color, std::uint32_t>> kinds = {

@@ -5,6 +5,7 @@
 #include <anyplace/device_code.h>
 
 #include "device_code_types.h"
+#include "extern_shared_first.h"
 
 // -- Where a thread is.
 
@@ -57,6 +58,14 @@ extern "C" __global__ void sum_extern(unsigned* sums, const unsigned* values) {
   of_the_launch[threadIdx.x] = values[blockIdx.x * blockDim.x + threadIdx.x];
   __syncthreads();
   const unsigned sum = sum_of_block(of_the_launch);
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
+extern "C" __global__ void sum_extern_in_a_header(unsigned* sums, const unsigned* values) {
+  unsigned* const own = memory_of_the_launch<unsigned>();
+  own[threadIdx.x] = values[blockIdx.x * blockDim.x + threadIdx.x];
+  __syncthreads();
+  const unsigned sum = sum_of_block(own);
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
@@ -184,6 +193,10 @@ extern "C" __global__ void functions(FunctionResults* out, float x, int i) {
   out->brev = __brev(0x80000001u << 1);
   out->umulhi = __umulhi(0x80000000u, 6u);
   out->bits = __float_as_uint(1.0f);
+  out->mul24 = __mul24(0x7f000003, i) + static_cast<int>(__umul24(0xff000002u, 5u));
+  const float half = x + 0.5f;  // 4.5
+  out->rounded[0] = __float2int_rd(-half), out->rounded[1] = __float2int_rn(half);
+  out->rounded[2] = __float2int_ru(half), out->rounded[3] = __float2int_rz(-half);
   out->clamped = clamped(i, -5, 5) + static_cast<int>(clamped(2.5f, 0.0f, 1.0f));
   out->unsigned_wins = max(-1, 1u);
   out->roots = sqrtf(x) + rsqrtf(x) + floorf(2.7f) + ceilf(2.2f) + truncf(-1.5f) + fabsf(-1.0f) + fmaf(2.0f, 3.0f, 4.0f) +
@@ -208,7 +221,7 @@ extern "C" __global__ void parameters(ParameterResults* out, uint8_t a, int16_t 
   out->f = f;
 }
 
-ANYPLACE_EXPORT_KERNELS(indices, nothing, count_threads, sum_static, sum_dynamic, sum_extern, transpose, rotate, leave_early,
+ANYPLACE_EXPORT_KERNELS(indices, nothing, count_threads, sum_static, sum_dynamic, sum_extern, sum_extern_in_a_header, transpose, rotate, leave_early,
                         leave_one_by_one, keep);
 ANYPLACE_EXPORT_KERNELS(atomics, last_block);
 ANYPLACE_EXPORT_KERNELS(functions, parameters);

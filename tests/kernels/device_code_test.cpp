@@ -137,7 +137,7 @@ TEST_CASE("Dynamic shared memory is as large as the launch says", "[place]") {
   for (const std::uint32_t threads : {1u, 2u, 64u, 1024u}) {
     const auto values = numbers(threads * 8);
     const Buffer from = run.upload(values);
-    for (const char* const kernel : {"sum_dynamic", "sum_extern"}) {
+    for (const char* const kernel : {"sum_dynamic", "sum_extern", "sum_extern_in_a_header"}) {
       const Buffer sums = run.zeros<std::uint32_t>(8);
       INFO(kernel);
       run(kernel, {8}, {threads}, threads * 4, sums, from);
@@ -254,6 +254,8 @@ TEST_CASE("Functions and types and constants mean what they do in CUDA", "[place
   CHECK(got.brev == 0x40000000u);
   CHECK(got.umulhi == 3);
   CHECK(got.bits == 0x3f800000u);
+  CHECK(got.mul24 == 3 * -17 + 2 * 5);
+  CHECK(std::vector<int>(got.rounded, got.rounded + 4) == std::vector<int>{-5, 4, 5, -4});
   CHECK(got.clamped == -5 + 1);
   CHECK(got.unsigned_wins == ~0u);
   CHECK(got.roots == Approx(2.0 + 0.5 + 2 + 3 - 1 + 1 + 10 + 1 + 2));

@@ -34,6 +34,7 @@ struct AtomicResults {
 struct FunctionResults {
   int popc, clz, ffs;
   unsigned brev, umulhi, bits;
+  int mul24, rounded[4];
   int clamped;
   unsigned unsigned_wins;
   float roots;

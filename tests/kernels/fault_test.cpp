@@ -9,6 +9,7 @@
 #include "memory/memory_support.h"
 #include "support/environment.h"
 #include "support/process.h"
+#include "support/sanitized.h"
 
 namespace fault_test {
 
@@ -16,18 +17,6 @@ using namespace anyplace;
 using namespace memory_test;
 
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool sanitized = true;  // whose handlers end the process by their own report
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
-#else
-constexpr bool sanitized = false;
-#endif
 
 /// A kernel that writes to an address where nothing is, in block (0, 5, 0).
 int stray() {
@@ -42,7 +31,7 @@ int stray() {
 void died_of(const test::Ended& child, int signal) {
   INFO(child.out);
   CHECK_FALSE(child.hung);
-  if (sanitized) {
+  if (test::sanitized) {
     CHECK(child.status != 0);
   } else {
     CHECK(child.signal == signal);

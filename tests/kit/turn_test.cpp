@@ -99,4 +99,23 @@ TEST_CASE("A command runs in its own turn and where all is done, and is said to 
   }
 }
 
+TEST_CASE("What has a round runs for one commit of sixteen, and in each of its turns where the round isn't known") {
+  int runs = 0;
+  for (unsigned commit = 0; commit < 16; ++commit) {
+    test::set_env("ANYPLACE_TURN", std::to_string(commit % 4) + "/4");
+    test::set_env("ANYPLACE_ROUND", std::to_string(commit / 4));
+    const std::string said = in_turn("2.3 echo done").first;
+    const bool has_run = said.find("done\n") != std::string::npos;
+    CHECK(has_run == (said.find("ANYPLACE_TEST_SKIPPED") == std::string::npos));
+    CHECK(has_run == (commit == 14));
+    runs += in_turn("2 echo done").first.find("done\n") != std::string::npos ? 1 : 0;
+  }
+  CHECK(runs == 4);  // of what has no round
+  test::set_env("ANYPLACE_TURN", "2/4");
+  test::set_env("ANYPLACE_ROUND", "");
+  CHECK_THAT(in_turn("2.3 echo done").first, Catch::Contains("done"));
+  test::set_env("ANYPLACE_ROUND", "4");
+  CHECK_THAT(in_turn("2.3 echo done").first, Catch::Contains("ANYPLACE_ROUND is '4'; it can be 0 to 3"));
+}
+
 }  // namespace turn_test

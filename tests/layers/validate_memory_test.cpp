@@ -96,18 +96,35 @@ TEST_CASE("memory that nobody wrote is reported where that is asked for") {
   CHECK(kinds() == Kinds{"uninitialized-read"});
 }
 
-TEST_CASE("a buffer that is never freed is a leak at exit, unless leaks=off") {
+TEST_CASE("a block that was handed on counts as unwritten, and its earlier owner's work stays") {
+  Validated v("log leaks=off uninitialized=on");
+  { v.a.memset8(Buffer(v.a, Validated::bytes), 1); }
+  const Buffer later = v.shared();
+  v.b.memset8(later.sub(0, 1024), 2);
+  CHECK(kinds() == Kinds{"use-of-handed-on"});
+  const HostBuffer pinned(v.device, 1024);
+  v.a.copy(HostSpan(pinned.data(), 1024), later.sub(1024, 1024));
+  CHECK(kinds() == Kinds{"use-of-handed-on", "uninitialized-read"});
+}
+
+TEST_CASE("a buffer, a stream and an event that are never destroyed are leaks at exit, unless leaks=off") {
   const bool wanted = GENERATE(true, false);
   const test::TempDir folder;
   const std::string file = (folder.path() / "report.json").string();
   const test::Ended ended = test::Process([&] {
                               const Validated v(std::string(wanted ? "" : "leaks=off ") + "report=" + file);
                               static_cast<void>(new Buffer(v.a, 64));
+                              static_cast<void>(new Stream(v.device));
+                              static_cast<void>(new Event(v.a.record_event()));
                               v.device.synchronize();
                               std::exit(0);
                             }).end();
   REQUIRE(ended.status == 0);
-  CHECK((ended.out.find("leak on cpu_sim:0") != std::string::npos) == wanted);
+  for (const char* const text : {"Buffer 1 of 64 bytes was never freed", "stream 3", "an event was never destroyed"}) {
+    INFO(ended.out);
+    CHECK((ended.out.find(text) != std::string::npos) == wanted);
+  }
+  CHECK_THAT(ended.out, !Catch::Matchers::Contains("stream 4"));
 }
 
 }  // namespace validate_memory_test

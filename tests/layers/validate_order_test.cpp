@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layer `validate`: what is a race and what isn't. Each case has what orders the accesses, and the same without it.
+#include <atomic>
 #include <future>
 #include <thread>
 #include <vector>
 
+#include "anyplace/annotate.h"
 #include "validate_support.h"
 
 namespace validate_order_test {
@@ -214,6 +216,20 @@ TEST_CASE("host functions access memory in their stream's place") {
   }
 }
 
+TEST_CASE("a host function isn't behind earlier work of a stream that waits for it later") {
+  Validated v;
+  const Buffer x = v.shared();
+  const HostBuffer pinned(v.device, Validated::bytes);
+  std::promise<void> go;
+  v.b.launch_host_func([went = go.get_future().share()] { went.wait(); });
+  v.a.copy(pinned, x);
+  v.b.launch_host_func([&] { host_read(pinned); });
+  v.a.wait_stream(v.b);
+  go.set_value();
+  v.device.synchronize();
+  CHECK(kinds() == race);
+}
+
 TEST_CASE("copies of columns between each other are apart") {
   Validated v;
   const Buffer x = v.shared();
@@ -279,23 +295,65 @@ TEST_CASE("a launch of a graph is in its stream's order with all that its nodes 
   CHECK(kinds() == race);
 }
 
-TEST_CASE("what a graph's host function declares is compared with nothing, since its launch isn't known") {
+TEST_CASE("what a graph's host function declares is compared with other work by the launch that it runs for") {
   Validated v;
   const Buffer x = v.shared();
   const HostBuffer pinned(v.device, Validated::bytes);
-  bool has_run = false;
+  int runs = 0;
   v.b.begin_capture();
   v.b.launch_host_func([&] {
     host_read(pinned);
-    has_run = true;
+    ++runs;
   });
   const GraphExec exec = v.b.end_capture().instantiate();
   v.a.copy(pinned, x);
   v.b.wait_stream(v.a);
   exec.launch(v.b);
   v.b.synchronize();
-  CHECK(has_run);
   CHECK(kinds() == none);
+  v.a.copy(pinned, x);
+  exec.launch(v.b);
+  v.b.synchronize();
+  CHECK(runs == 2);
+  CHECK(kinds() == race);
+}
+
+TEST_CASE("an update lets go of the host functions before, once their launches are over") {
+  Validated v;
+  const HostBuffer pinned(v.device, Validated::bytes);
+  int runs = 0;
+  const auto graph = [&] {
+    v.a.begin_capture();
+    v.a.launch_host_func([&] {
+      host_write(pinned);
+      ++runs;
+    });
+    return v.a.end_capture();
+  };
+  const GraphExec exec = graph().instantiate();
+  for (int i = 0; i < 3; ++i) {
+    exec.launch(v.a);
+    exec.update(graph());
+  }
+  exec.launch(v.a);
+  v.a.synchronize();
+  CHECK(runs == 4);
+  CHECK(kinds() == none);
+}
+
+TEST_CASE("a mark that a stream has reached is no wait of the host") {
+  struct Reached : annotate::Listener {
+    std::atomic<bool> is_there{false};
+    void marked(const annotate::Event& /*event*/) override { is_there = true; }
+  } reached;
+  const annotate::ListenerGuard listening(reached);
+  Validated v;
+  const Buffer x = v.shared();
+  v.a.memset8(x, 1);
+  v.a.mark("filled");
+  while (!reached.is_there) std::this_thread::yield();
+  v.b.memset8(x, 2);
+  CHECK(kinds() == race);
 }
 
 }  // namespace validate_order_test

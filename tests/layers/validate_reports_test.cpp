@@ -85,6 +85,24 @@ TEST_CASE("a command that is none, or has a bad argument, is refused") {
   CHECK_THAT(refusal("mode shy"), Contains("'shy' is no mode"));
 }
 
+TEST_CASE("calls from several lines of a function, again and again, are reported with their own lines") {
+  Validated v;
+  const Buffer x = v.shared();
+  for (int i = 0; i < 5; ++i) {
+    v.a.memset8(x, 1);
+    v.b.memset8(x, 2);
+    v.b.memset8(x, 3);  // is ordered behind the line before, and races with the first one's next time
+  }
+  const json all = test::reports();
+  REQUIRE(all.size() == 2);
+  const auto line = [&](std::size_t report, const char* side) { return all[report].at(side).at("site").at(0); };
+  CHECK(all[0].at("count") == 5);
+  CHECK(all[1].at("count") == 4);
+  CHECK(line(1, "second") == line(0, "first"));
+  CHECK(line(0, "second") != line(0, "first"));
+  CHECK(line(1, "first") != line(0, "second"));
+}
+
 TEST_CASE("a report names both accesses, their bytes, their sites and the call that orders them") {
   Validated v;
   race(v);
@@ -190,7 +208,7 @@ TEST_CASE("the files are JSON and SARIF, also without a report") {
 TEST_CASE("%p in a path is the process's number") {
   const test::TempDir folder;
   test::Process child([&] {
-    Validated v("report=" + (folder.path() / "r.%p.json").string());
+    Validated v("leaks=off report=" + (folder.path() / "r.%p.json").string());
     race(v);
     std::exit(0);
   });

@@ -174,7 +174,6 @@ constexpr Program programs[] = {
     {"A copy within the host's memory is read before it is done",
      {"race", "copy_on_host@a", "host read"},
      [](Bed& bed, bool right) {
-       if (!bed.device.has(Capability::host_copy)) return bed.leave_out(by_host_function);
        const std::byte* const from = bed.pinned.data();
        bed.a.copy(HostSpan(bed.pinned.data() + half, half), ConstHostSpan(from, half));
        if (right) bed.a.synchronize();

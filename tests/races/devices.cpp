@@ -122,6 +122,38 @@ constexpr Program programs[] = {
        host_write(bed.pageable.data(), bytes);
      },
      Needs::other_backend},
+    {"A stream waits for one that waits for another backend",
+     {"race", "copy_to_device@d", "copy_to_host@e"},
+     [](Bed& bed, bool right) {
+       const Second second(bed, Device("cpu_sim:0"));
+       const Stream e(second.device);
+       bed.name("e", e);
+       bed.gate.block(bed.a);
+       bed.fill(bed.a, bed.x);
+       second.stream.wait_stream(bed.a);
+       second.stream.copy(second.z, second.pinned);
+       second.z.record_stream(e);
+       if (right) e.wait_stream(second.stream);
+       e.copy(bed.pageable, second.z);
+       bed.gate.open();
+       e.synchronize();
+     },
+     Needs::other_backend},
+    {"A stream of a backend waits for one that waits for cpu_sim",
+     {"race", "copy_to_device@a", "copy_to_host@b"},
+     [](Bed& bed, bool right) {
+       const Second second(bed, Device("cpu_sim:0"));
+       const HostBuffer read(bed.device, bytes);
+       bed.gate.block(second.stream);
+       second.stream.copy(second.z, second.pinned);
+       bed.a.wait_stream(second.stream);
+       bed.a.copy(bed.x, ConstHostSpan(bed.pinned.data(), bytes));
+       if (right) bed.b.wait_stream(bed.a);
+       bed.b.copy(read, bed.x);
+       bed.gate.open();
+       bed.device.synchronize();
+     },
+     Needs::other_backend},
     {"Two streams use another process's buffer",
      {"race", "fill@a", "copy_to_host@b"},
      [](Bed& bed, bool right) {
@@ -148,6 +180,43 @@ constexpr Program programs[] = {
        right ? e.record(bed.a) : static_cast<void>(peer.must("record e"));
        bed.b.wait_event(e);
        bed.b.copy(bed.pinned, z);
+       bed.device.synchronize();
+     },
+     Needs::sharing},
+    {"Another process waits for this one's stream, and this one doesn't wait for it in turn",
+     {"race", "fill@a", "copy_to_host@b"},
+     [](Bed& bed, bool right) {
+       ::unsetenv("ANYPLACE_LAYERS");
+       test::Peer peer("cpu_sim:0");
+       peer.must("event theirs");
+       const Event theirs = Event::import(bed.device, peer.handle("export-event theirs"));
+       const Event ours(bed.device, {.interprocess = true});
+       peer.send("import-event ours", ours.export_handle());
+       bed.fill(bed.a, bed.x);
+       ours.record(bed.a);
+       peer.must("wait ours");
+       peer.must("record theirs");
+       if (right) bed.b.wait_event(theirs);
+       bed.b.copy(bed.pinned, bed.x);
+       bed.device.synchronize();
+     },
+     Needs::sharing},
+    {"Another process records its event behind what this one shared, and not behind its later work",
+     {"race", "fill@a", "copy_to_host@b"},
+     [](Bed& bed, bool right) {
+       ::unsetenv("ANYPLACE_LAYERS");
+       test::Peer peer("cpu_sim:0");
+       peer.must("event theirs");
+       const Event theirs = Event::import(bed.device, peer.handle("export-event theirs"));
+       const Event ours(bed.device, {.interprocess = true});
+       peer.send("import-event ours", ours.export_handle());
+       if (!right) ours.record(bed.a);
+       bed.fill(bed.a, bed.x);
+       if (right) ours.record(bed.a);
+       peer.must("wait ours");
+       peer.must("record theirs");
+       theirs.synchronize();
+       bed.b.copy(bed.pinned, bed.x);
        bed.device.synchronize();
      },
      Needs::sharing},

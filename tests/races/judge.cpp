@@ -23,7 +23,7 @@ using nlohmann::json;
 
 /// The libraries that take the place of vendors' ones; "" is what isn't built.
 constexpr std::string_view cuda_double = RACES_CUDA_DOUBLE, hip_double = RACES_HIP_DOUBLE,
-                           levelzero_double = RACES_LEVELZERO_DOUBLE;
+                           levelzero_double = RACES_LEVELZERO_DOUBLE, nccl_double = RACES_NCCL_DOUBLE;
 
 std::string backend_of(const std::string& place) { return place.substr(0, place.find(':')); }
 
@@ -40,6 +40,9 @@ void load_double(const std::string& place) {
   test::set_env("HIP_DOUBLE_ARCH", "gfx000");
   test::set_env("LEVELZERO_DOUBLE_SPIRV", "255.0");
   if (::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) throw std::runtime_error(::dlerror());
+  const std::string nccl(nccl_double);
+  if (backend_of(place) != "cuda" || nccl.empty()) return;
+  if (::dlopen(nccl.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) throw std::runtime_error(::dlerror());
 }
 
 int run(const Program& program, bool right, const std::string& place, const std::string& report) {

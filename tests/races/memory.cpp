@@ -101,7 +101,7 @@ constexpr Program programs[] = {
     {"Memory is used by its address after its buffer's end",
      {"use-after-free", "free", "fill@a"},
      [](Bed& bed, bool right) {
-       if (!bed.device.has(Capability::host_copy)) return bed.leave_out(by_host_function);
+       if (!bed.device.has(Capability::host_copy)) return bed.leave_out("the library would write there itself");
        Buffer z(bed.a, bytes);
        const Address address(z.address());
        const std::uint32_t one = 1;

@@ -22,9 +22,6 @@ namespace races {
 inline constexpr std::uint64_t bytes = 4096;
 inline constexpr std::uint64_t half = bytes / 2;
 
-/// Why a device without Capability::host_copy is left out: the layer doesn't see such a copy's accesses.
-inline constexpr const char* by_host_function = "the library works on the host's memory in a host function of its own";
-
 /// What a program works with. All of it is there, and the device is idle, when the program begins. When the program is
 /// over everything that was submitted is waited for.
 struct Bed {
@@ -92,5 +89,9 @@ std::span<const Program> host_programs();
 std::span<const Program> memory_programs();
 std::span<const Program> device_programs();
 std::span<const Program> graph_programs();
+std::span<const Program> graph_function_programs();
+std::span<const Program> pipeline_programs();
+std::span<const Program> reuse_programs();
+std::span<const Program> collective_programs();
 
 }  // namespace races

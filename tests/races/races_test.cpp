@@ -57,4 +57,16 @@ TEST_CASE("Nodes of graphs are ordered by dependencies, and launches by their st
   judge_all("graphs", graph_programs());
 }
 
+TEST_CASE("Rounds and pipelines over several streams are judged by what each waits for") {
+  judge_all("pipelines", pipeline_programs());
+}
+
+TEST_CASE("Memory that is used again is waited for") { judge_all("reuse", reuse_programs()); }
+
+TEST_CASE("Host functions of graphs are nodes, and an update's launches do its work") {
+  judge_all("graph_functions", graph_function_programs());
+}
+
+TEST_CASE("Collectives are work of their streams") { judge_all("collectives", collective_programs()); }
+
 }  // namespace races_test

@@ -102,6 +102,14 @@ typedef struct anyplace_layer_memory {
   const uint64_t* users; /* the other streams that were named as using it (record_stream), when it is given back */
 } anyplace_layer_memory;
 
+/* What an operation does to a range of memory. */
+typedef struct anyplace_layer_access {
+  uint32_t access; /* ANYPLACE_ACCESS_READ, ... */
+  uint32_t reserved;
+  anyplace_address address;
+  uint64_t bytes;
+} anyplace_layer_access;
+
 typedef struct anyplace_layer_table {
   uint32_t struct_size; /* in: bytes the core has; out: bytes the layer filled, no more than that */
   uint32_t abi_major;   /* ANYPLACE_LAYER_ABI_MAJOR and _MINOR of the header that the layer was built with */
@@ -162,6 +170,14 @@ typedef struct anyplace_layer_table {
   /* The stream with that cookie, which may be another backend's, waits for the most recent record of the event by means
    * that the backends don't see as one. `instance` is the event's. */
   void (*stream_waits)(void* instance, anyplace_event event, uint64_t stream);
+  /* The host function that the backend gets next with that `user` (stream_host_function, graph_create, graph_update) is
+   * the core's own, and makes this copy within the host's memory. A copy without a source is a fill, and one of no rows
+   * accesses nothing that the application has. Null withdraws it, if the backend got the function or not. */
+  void (*host_function)(void* self, void* user, const anyplace_copy_2d* copy);
+  /* The stream with that cookie gets work that the backend doesn't see: an engine's collective, called `name`. A status
+   * other than OK, with a message, is thrown to the application, and the work isn't submitted. */
+  anyplace_status (*engine_work)(void* instance, uint64_t stream, const char* name,
+                                 const anyplace_layer_access* accesses, uint32_t count);
   /* -- End of version 1.0. */
 } anyplace_layer_table;
 

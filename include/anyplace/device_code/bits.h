@@ -31,6 +31,29 @@ ANYPLACE_DEVICE_FUNCTION unsigned int __umulhi(unsigned int a, unsigned int b) {
   return static_cast<unsigned int>(static_cast<unsigned long long>(a) * b >> 32);
 }
 ANYPLACE_DEVICE_FUNCTION int __mulhi(int a, int b) { return static_cast<int>(static_cast<long long>(a) * b >> 32); }
+/// The products of the lower 24 bits. Old kernels have them for devices that multiplied these faster.
+ANYPLACE_DEVICE_FUNCTION int __mul24(int a, int b) {
+  return static_cast<int>(static_cast<unsigned int>(a << 8 >> 8) * static_cast<unsigned int>(b << 8 >> 8));
+}
+ANYPLACE_DEVICE_FUNCTION unsigned int __umul24(unsigned int a, unsigned int b) {
+  return (a & 0xffffffu) * (b & 0xffffffu);
+}
+
+// Conversions by how they round: down, to the nearest (and even), up, towards zero.
+#define ANYPLACE_ROUNDED(from, suffix, name, to)                                                        \
+  ANYPLACE_DEVICE_FUNCTION to name##_rd(from x) { return static_cast<to>(__builtin_floor##suffix(x)); } \
+  ANYPLACE_DEVICE_FUNCTION to name##_rn(from x) { return static_cast<to>(__builtin_rint##suffix(x)); }  \
+  ANYPLACE_DEVICE_FUNCTION to name##_ru(from x) { return static_cast<to>(__builtin_ceil##suffix(x)); }  \
+  ANYPLACE_DEVICE_FUNCTION to name##_rz(from x) { return static_cast<to>(x); }
+ANYPLACE_ROUNDED(float, f, __float2int, int)
+ANYPLACE_ROUNDED(float, f, __float2uint, unsigned int)
+ANYPLACE_ROUNDED(float, f, __float2ll, long long)
+ANYPLACE_ROUNDED(double, , __double2int, int)
+ANYPLACE_ROUNDED(double, , __double2uint, unsigned int)
+ANYPLACE_ROUNDED(double, , __double2ll, long long)
+#undef ANYPLACE_ROUNDED
+ANYPLACE_DEVICE_FUNCTION float __int2float_rn(int x) { return static_cast<float>(x); }
+ANYPLACE_DEVICE_FUNCTION float __uint2float_rn(unsigned int x) { return static_cast<float>(x); }
 
 #define ANYPLACE_SAME_BITS(name, from, to) \
   ANYPLACE_DEVICE_FUNCTION to name(from x) { return __builtin_bit_cast(to, x); }

@@ -85,11 +85,18 @@ struct Found {
   std::vector<std::string> entries;
 };
 
+/// Plain C, as append_decoded in stand_in.cpp.
+bool is_printable(std::string_view text) {
+  const char* const end = text.data() + text.size();
+  for (const char* at = text.data(); at != end; ++at) {
+    const auto c = static_cast<unsigned char>(*at);
+    if (c < 0x20 && c != '\n' && c != '\t' && c != '\r') return false;
+  }
+  return true;
+}
+
 int image_of_ptx(std::string_view text, Found& out, std::string& log) {
-  const bool printable = std::all_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' || c == '\r';
-  });
-  if (text.empty() || !printable) return CUDA_ERROR_INVALID_IMAGE;
+  if (text.empty() || !is_printable(text)) return CUDA_ERROR_INVALID_IMAGE;
   std::string why;
   const auto head = read_ptx_head(text, why);
   if (!head) {

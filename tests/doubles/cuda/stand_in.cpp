@@ -48,22 +48,37 @@ void append_base64(std::string& text, std::string_view bytes) {
   }
 }
 
-/// Appends the bytes of `digits`; false if they aren't base 64.
+/// The value of each digit; `no_digit` for the other characters.
+constexpr unsigned char no_digit = 64;
+struct DigitValues {
+  unsigned char of[256];
+  constexpr DigitValues() : of() {
+    for (unsigned char& value : of) value = no_digit;
+    for (unsigned char i = 0; i < no_digit; ++i) of[static_cast<unsigned char>(digit_characters[i])] = i;
+  }
+};
+constexpr DigitValues digit_values;
+
+/// Appends the bytes of `digits`; false if they aren't base 64. It is plain C: the doubles are built without
+/// optimisation, and a module has tens of thousands of digits.
 bool append_decoded(std::string& bytes, std::string_view digits) {
   while (!digits.empty() && (digits.back() == '\r' || digits.back() == ' ')) digits.remove_suffix(1);
   if (digits.size() % 4 != 0) return false;
   while (!digits.empty() && digits.back() == '=') digits.remove_suffix(1);
+  const std::size_t before = bytes.size();
+  bytes.resize(before + digits.size() * 3 / 4);
+  char* out = bytes.data() + before;
+  const char* const end = digits.data() + digits.size();
   uint32_t group = 0;
   unsigned bits = 0;
-  for (const char digit : digits) {
-    const std::size_t value = digit_characters.find(digit);
-    if (value == std::string_view::npos) return false;
-    group = group << 6 | static_cast<uint32_t>(value);
+  for (const char* digit = digits.data(); digit != end; ++digit) {
+    const unsigned char value = digit_values.of[static_cast<unsigned char>(*digit)];
+    if (value == no_digit) return false;
+    group = group << 6 | value;
     bits += 6;
-    if (bits >= 8) {
-      bits -= 8;
-      bytes += static_cast<char>(static_cast<unsigned char>(group >> bits & 0xffU));
-    }
+    if (bits < 8) continue;
+    bits -= 8;
+    *out++ = static_cast<char>(group >> bits & 0xffU);
   }
   return true;
 }

@@ -34,15 +34,16 @@
 //   // layer.h says when this is called.
 //   void end();
 //   // What calls to the backend don't show; layer.h says when these are called. An exception that leaves host_access
-//   is
-//   // thrown to the application; none may leave the others.
+//   // or engine_work is thrown to the application; none may leave the others.
 //   void memory_taken(std::int32_t device, const anyplace_layer_memory& memory);
 //   void memory_returned(std::int32_t device, const anyplace_layer_memory& memory);
 //   void stream_waits(anyplace_event event, std::uint64_t stream);
+//   void engine_work(std::uint64_t stream, const char* name, std::span<const anyplace_layer_access> accesses);
 //   static void argument(std::uint32_t access, anyplace_address address, std::uint64_t bytes);
 //   static void launch_kept(const anyplace_launch& launch);
 //   static void host_access(std::uint32_t access, anyplace_address address, std::uint64_t bytes);
 //   static void core_calls(bool begin);
+//   static void host_function(void* user, const anyplace_copy_2d* copy);
 //
 // An exception that leaves one of these or an entry becomes the status that it stands for, as in a DeviceBackend.
 // An entry that has made something must not throw after that, because the core would never hear of what was made.
@@ -294,6 +295,16 @@ void put_notes(anyplace_layer_table& table) noexcept {
       static_cast<LayerInstance<Mine>*>(self)->layer.stream_waits(event, stream);
     };
   }
+  if constexpr (requires { &Mine::engine_work; }) {
+    table.engine_work = [](void* self, std::uint64_t stream, const char* name, const anyplace_layer_access* accesses,
+                           std::uint32_t count) {
+      auto* const instance = static_cast<LayerInstance<Mine>*>(self);
+      return guarded(instance->host, [&]() -> anyplace_status {
+        instance->layer.engine_work(stream, name, std::span(accesses, count));
+        return ANYPLACE_STATUS_OK;
+      });
+    };
+  }
   if constexpr (requires { &Mine::argument; }) {
     table.argument = [](void*, std::uint32_t access, anyplace_address address, std::uint64_t bytes) {
       Mine::argument(access, address, bytes);
@@ -312,6 +323,9 @@ void put_notes(anyplace_layer_table& table) noexcept {
   }
   if constexpr (requires { &Mine::core_calls; }) {
     table.core_calls = [](void*, std::uint32_t begin) { Mine::core_calls(begin != 0); };
+  }
+  if constexpr (requires { &Mine::host_function; }) {
+    table.host_function = [](void*, void* user, const anyplace_copy_2d* copy) { Mine::host_function(user, copy); };
   }
 }
 

@@ -1,0 +1,512 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// This file has the turns of the host threads, the choices, and the execution of operations.
+#include "director.h"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "failure.h"
+#include "thread.h"
+
+namespace anyplace::cpu_sim {
+namespace {
+
+// A thread that asked so often in vain goes on only after something else has happened. So a loop that asks ends under
+// every strategy. The core asks for a few events at a time, too, when it looks for memory that is free again.
+constexpr unsigned most_in_vain = 10;
+
+// A wait whose time runs out takes so much real time at most, as its virtual time is another one. A shorter wait takes
+// its time, so that a host that reads its own clock doesn't find that it ended too early.
+constexpr std::int64_t longest_real_wait_ns = 50'000'000;
+
+pid_t this_thread() noexcept { return static_cast<pid_t>(syscall(SYS_gettid)); }
+
+/// Returns whether the calling thread polls for the core, in its own time. Its questions are answered without a turn.
+bool is_polling_thread() noexcept {
+  char name[16] = "";
+  pthread_getname_np(pthread_self(), name, sizeof(name));
+  return std::strcmp(name, "anyplace-poll") == 0;
+}
+
+bool are_complete(std::span<const Record> records) noexcept {
+  return std::all_of(records.begin(), records.end(), [](const Record& record) { return record.complete(); });
+}
+
+}  // namespace
+
+constinit Director* Director::director_ = nullptr;
+
+constinit thread_local Director::Caller* Director::this_caller_ = nullptr;
+
+void Director::make(const Config& config) {
+  if (!config.deterministic || director_ != nullptr) return;
+  director_ = new Director(config);
+  // What the child does isn't seen here, and the core refuses its calls.
+  pthread_atfork(
+      nullptr,
+      [] {
+        Director& director = *director_;
+        const Lock lock = director.enter();
+        director.report_uncontrolled("the process has forked, and what the child does is not in this schedule");
+      },
+      nullptr);
+}
+
+/// Locks mutex_. A thread that waits for it isn't at rest (look_at_threads).
+Director::Lock Director::enter() noexcept {
+  Lock lock(mutex_, std::defer_lock);
+  enter_again(lock);
+  return lock;
+}
+
+void Director::enter_again(Lock& lock) noexcept {
+  entering_.fetch_add(1, std::memory_order_relaxed);
+  lock.lock();
+  entering_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Director::add(Task& stream) {
+  const Lock lock = enter();
+  if (std::find(streams_.begin(), streams_.end(), &stream) == streams_.end()) streams_.push_back(&stream);
+}
+
+void Director::add_memory(anyplace_address begin, std::uint64_t bytes) {
+  if (begin == 0) return;
+  const Lock lock = enter();
+  memory_[begin] = {begin + bytes, ++allocations_};
+}
+
+void Director::remove_memory(anyplace_address begin) {
+  const Lock lock = enter();
+  memory_.erase(begin);
+}
+
+// ---- Turns ---------------------------------------------------------------------------------------------------------
+
+Director::Caller& Director::self() {
+  if (this_caller_ == nullptr) {
+    callers_.reserve(callers_.size() + 1);
+    this_caller_ = new Caller;
+    this_caller_->thread = this_thread();
+    callers_.push_back(this_caller_);
+  }
+  return *this_caller_;
+}
+
+/// Forgets the callers whose threads have ended.
+void Director::forget_ended() {
+  const auto& threads = threads_.list(true);
+  std::erase_if(callers_, [&](Caller* caller) {
+    if (caller->state != Caller::State::outside || holder_ == caller || threads.contains(caller->thread)) return false;
+    if (last_holder_ == caller) last_holder_ = nullptr;
+    delete caller;
+    return true;
+  });
+}
+
+bool Director::begin_call(const char* name) {
+  if (stopped_.load(std::memory_order_relaxed) || on_own_thread() || is_polling_thread()) return false;
+  Lock lock = enter();
+  Caller& caller = self();
+  caller.call = name;
+  if (callers_.size() == 1 && holder_ == nullptr && !directing_ && !threads_.have_changed()) {
+    holder_ = &caller;  // There is nobody to choose from.
+  } else {
+    take_turn(lock, caller, Caller::State::enters);
+  }
+  ++caller.calls;
+  ++calls_;
+  clock_ns_.store(now_ns() + costs_.call_ns(), std::memory_order_relaxed);
+  return true;
+}
+
+void Director::end_call(Outcome outcome) {
+  Lock lock = enter();
+  Caller& caller = self();
+  caller.in_vain = outcome == Outcome::not_ready ? caller.in_vain + 1 : 0;
+  if (outcome != Outcome::nothing && !stopped_) take_turn(lock, caller, Caller::State::returns);
+  give_turn(&caller);
+}
+
+bool Director::has_turn() noexcept {
+  const Lock lock = enter();
+  return holder_ != nullptr && holder_ == this_caller_;
+}
+
+bool Director::wait_for(std::span<const Record> records, std::uint64_t timeout_ns) {
+  Lock lock = enter();
+  Caller& caller = self();
+  if (are_complete(records) || timeout_ns == 0) return are_complete(records);
+  constexpr std::uint64_t longest_ns = INT64_MAX / 4;
+  if (timeout_ns < longest_ns) {
+    caller.deadline_ns = now_ns() + static_cast<std::int64_t>(timeout_ns);
+    caller.real_deadline_ns = cpu_sim::now_ns() + std::min(static_cast<std::int64_t>(timeout_ns), longest_real_wait_ns);
+  }
+  caller.records = records;
+  take_turn(lock, caller, Caller::State::waits);
+  caller.records = {};
+  caller.deadline_ns = caller.real_deadline_ns = INT64_MAX;
+  return are_complete(records);
+}
+
+bool Director::leave_turn(const char* why) {
+  const Lock lock = enter();
+  if (holder_ == nullptr || holder_ != this_caller_) return false;
+  report_uncontrolled(why);
+  give_turn(holder_);
+  return true;
+}
+
+void Director::take_turn_again() {
+  Lock lock = enter();
+  take_turn(lock, self(), Caller::State::enters);
+}
+
+void Director::take_turn(Lock& lock, Caller& self, Caller::State state) {
+  self.state = state;
+  if (holder_ == &self) holder_ = nullptr;
+  while (holder_ != &self) {
+    if (holder_ == nullptr && !directing_) {
+      direct(lock);
+    } else {
+      self.turn.wait(lock);
+    }
+  }
+  self.state = Caller::State::outside;
+  last_holder_ = &self;
+}
+
+/// Returns whether a thread waits for its turn.
+bool Director::is_somebody_here() const noexcept {
+  return std::any_of(callers_.begin(), callers_.end(),
+                     [](const Caller* caller) { return caller->state != Caller::State::outside; });
+}
+
+/// Gives the turn to nobody, if `self` has it or nobody. One of the threads that wait for it directs next.
+void Director::give_turn(Caller* self) noexcept {
+  if (holder_ == self) holder_ = nullptr;
+  for (Caller* const caller : callers_) {
+    if (caller->state == Caller::State::outside) continue;
+    caller->turn.notify_one();
+    return;
+  }
+}
+
+/// Chooses until a caller is chosen, which then has the turn.
+void Director::direct(Lock& lock) {
+  directing_ = true;
+  while (holder_ == nullptr) {
+    settle(lock);
+    if (execute_silent(lock)) continue;
+    const std::vector<Candidate> found = candidates();
+    if (found.empty()) {
+      wait_for_others(lock);
+      continue;
+    }
+    stuck_since_ns_ = 0;
+    const std::size_t taken = found.size() == 1 ? 0 : choose(found);
+    if (found[taken].task != nullptr) {
+      execute(lock, found[taken]);
+    } else {
+      holder_ = found[taken].caller;
+      holder_->turn.notify_one();
+    }
+  }
+  directing_ = false;
+}
+
+// ---- Choosing ------------------------------------------------------------------------------------------------------
+
+bool Director::may_go_on(const Caller& caller) const noexcept {
+  if (caller.state != Caller::State::waits) return caller.state != Caller::State::outside;
+  return are_complete(caller.records) || caller.deadline_ns <= now_ns();
+}
+
+/// Returns what could happen next: threads by their numbers, then streams by theirs.
+std::vector<Director::Candidate> Director::candidates() {
+  std::vector<Caller*> fresh;
+  for (Caller* const caller : callers_) {
+    if (caller->number == unnumbered && caller->state != Caller::State::outside) fresh.push_back(caller);
+  }
+  // The system numbers threads in the order of their making, which is the program's doing; their coming here is not.
+  std::sort(fresh.begin(), fresh.end(), [](const Caller* a, const Caller* b) { return a->thread < b->thread; });
+  for (Caller* const caller : fresh) caller->number = numbers_++;
+
+  std::vector<Candidate> found;
+  bool all_enter = is_somebody_here();
+  for (Caller* const caller : callers_) {
+    all_enter = all_enter && caller->state <= Caller::State::enters;
+    if (!may_go_on(*caller)) continue;
+    Candidate candidate;
+    candidate.caller = caller;
+    candidate.option = {2 * caller->number, true, false, caller->calls, 0, 0};
+    found.push_back(std::move(candidate));
+  }
+  std::sort(found.begin(), found.end(),
+            [](const Candidate& a, const Candidate& b) { return a.caller->number < b.caller->number; });
+  // Nothing of a stream happens between two calls; while all calls only begin, there has been a choice already.
+  if (all_enter) return found;
+  const std::size_t threads = found.size();
+  unsigned most_urgent = levels;
+  for (const Task* const task : ready_) most_urgent = std::min(most_urgent, task->level());
+  for (Task* const task : ready_) {
+    if (task->level() != most_urgent) continue;
+    Candidate candidate;
+    candidate.task = task;
+    task->describe(candidate.operation);
+    const Operation& operation = candidate.operation;
+    candidate.option = {
+        2 * operation.stream + 1, false, false, operation.done, std::max<std::uint64_t>(operation.left, 1),
+        allocations_of(operation)};
+    found.push_back(std::move(candidate));
+  }
+  std::stable_sort(found.begin() + static_cast<std::ptrdiff_t>(threads), found.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.operation.stream < b.operation.stream; });
+  mark_needed(found);
+  const auto asks_in_vain = [](const Candidate& each) {
+    return each.caller != nullptr && each.caller->in_vain >= most_in_vain;
+  };
+  if (!std::all_of(found.begin(), found.end(), asks_in_vain)) std::erase_if(found, asks_in_vain);
+  return found;
+}
+
+/// Marks the streams that waiting threads need: those that they wait for, and those that these wait for.
+void Director::mark_needed(std::vector<Candidate>& candidates) {
+  std::map<const Timeline*, Operation> streams;
+  std::vector<Record> needed;
+  for (const Caller* const caller : callers_)
+    needed.insert(needed.end(), caller->records.begin(), caller->records.end());
+  if (needed.empty()) return;
+  for (Task* const stream : streams_) {
+    Operation operation;
+    stream->describe(operation);
+    streams.emplace(operation.timeline, operation);
+  }
+  std::set<const Timeline*> seen;
+  while (!needed.empty()) {
+    const Record record = needed.back();
+    needed.pop_back();
+    const auto found = streams.find(record.timeline);
+    if (record.complete() || found == streams.end() || !seen.insert(record.timeline).second) continue;
+    for (Candidate& candidate : candidates) {
+      if (candidate.operation.timeline == record.timeline) candidate.option.is_needed = true;
+    }
+    needed.push_back(found->second.waits_for);
+  }
+}
+
+/// Returns the index of the candidate that has been ready longest; the number of candidates if none is an operation.
+std::size_t Director::index_of_first_ready(const std::vector<Candidate>& candidates) const {
+  for (const Task* const task : ready_) {
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (candidates[i].task == task) return i;
+    }
+  }
+  return candidates.size();
+}
+
+std::size_t Director::choose(const std::vector<Candidate>& candidates) {
+  std::vector<Option> options;
+  for (const Candidate& candidate : candidates) options.push_back(candidate.option);
+  // The plain schedule executes everything as soon as it is ready, and then lets the thread go on that ran.
+  const auto index_where = [&](auto matches) {
+    return static_cast<std::size_t>(std::find_if(candidates.begin(), candidates.end(), matches) - candidates.begin());
+  };
+  std::size_t plain = index_of_first_ready(candidates);
+  if (plain == candidates.size()) {
+    plain = index_where([&](const Candidate& each) { return each.caller != nullptr && each.caller == last_holder_; });
+  }
+  if (plain == candidates.size()) plain = 0;
+  std::vector<std::string> what;
+  for (const Candidate& candidate : candidates) what.push_back(what_of(candidate));
+  const std::size_t taken = ask(options, plain, what);
+  report_choice(candidates, taken, plain);
+  ++choices_;
+  return taken;
+}
+
+std::size_t Director::ask(const std::vector<Option>& options, std::size_t plain, const std::vector<std::string>& what) {
+  const std::size_t taken = strategy_->choose(options, plain);
+  if (taken >= options.size()) end_diverged(what, taken);
+  return taken;
+}
+
+bool Director::chooses_to_stage() {
+  const Lock lock = enter();
+  if (holder_ == nullptr || holder_ != this_caller_) return false;
+  static const std::vector<std::string> what = {"read when the copy runs", "read at once"};
+  // These are actors of their own: no thread and no stream has such a number.
+  const Option late{UINT64_MAX - 1, true, false, 0, 1, 0};
+  const Option at_once{UINT64_MAX, false, false, 0, 1, 0};
+  const std::size_t taken = ask({late, at_once}, 0, what);
+  report_stage(taken, what);
+  ++choices_;
+  return taken == 1;
+}
+
+// ---- Executing -----------------------------------------------------------------------------------------------------
+
+void Director::start() {
+  if (started_.load(std::memory_order_acquire)) return;
+  const Lock lock = enter();
+  if (executors_.empty()) static_cast<void>(idle_executor());
+  if (!supervisor_.joinable()) supervisor_ = start_thread("cpu_sim director", [this] { supervise(); });
+  started_.store(true, std::memory_order_release);
+}
+
+void Director::ready(Task& task) noexcept {
+  const Lock lock = enter();
+  if (ready_.empty()) supervise_.notify_one();
+  ready_.push_back(&task);
+}
+
+/// Chooses while operations are ready and all threads wait for something outside of the calls. Else a program that
+/// waits by its own means for what a host function or a kernel does would wait for ever.
+void Director::supervise() noexcept {
+  constexpr std::chrono::milliseconds pause(1);
+  // A thread that computes between two calls isn't one that waits, unless it does so for very long.
+  constexpr std::int64_t long_patience_ns = 500'000'000;
+  Lock lock = enter();
+  supervisor_id_ = this_thread();
+  while (!stopped_) {
+    if (ready_.empty()) {
+      supervise_.wait(lock);
+      continue;
+    }
+    supervise_.wait_for(lock, pause);
+    if (holder_ != nullptr || directing_ || ready_.empty() || is_somebody_here()) continue;
+    if (!threads_.is_known() || !look_at_threads(long_patience_ns)) continue;
+    directing_ = true;
+    if (!execute_silent(lock)) {
+      const std::vector<Candidate> found = candidates();
+      execute(lock, found[found.size() == 1 ? 0 : choose(found)]);
+    }
+    directing_ = false;
+    give_turn(nullptr);
+  }
+}
+
+/// Returns an executor without a task. Throws Failure if there is none and none can be started.
+Director::Executor& Director::idle_executor() {
+  for (const auto& executor : executors_) {
+    if (executor->task == nullptr) return *executor;
+  }
+  auto executor = std::make_unique<Executor>();
+  executors_.reserve(executors_.size() + 1);
+  executor->thread = start_thread("cpu_sim worker", [this, &own = *executor] { run_executor(own); });
+  executors_.push_back(std::move(executor));
+  return *executors_.back();
+}
+
+void Director::run_executor(Executor& executor) noexcept {
+  Lock lock = enter();
+  executor.id = this_thread();
+  while (!stopped_.load(std::memory_order_relaxed) || executor.task != nullptr) {
+    if (executor.task == nullptr) {
+      executor.wake.wait(lock);
+      continue;
+    }
+    executor.has_begun = true;
+    lock.unlock();
+    executor.task->step();
+    enter_again(lock);
+    executor.task = nullptr;
+    executor.has_begun = executor.is_blocked = false;
+    rest_.notify_all();
+  }
+}
+
+/// Executes the candidate's operation, and returns when it is over or blocked.
+void Director::execute(Lock& lock, const Candidate& candidate) {
+  const std::int64_t begin_ns = now_ns();
+  clock_ns_.store(begin_ns + costs_.operation_ns(candidate.operation), std::memory_order_relaxed);
+  std::erase(ready_, candidate.task);
+  for (Caller* const caller : callers_) caller->in_vain = 0;
+  Executor* executor = nullptr;
+  const Operation::Kind kind = candidate.operation.kind;
+  // A copy or fill needs no lock of the program's, so this thread executes it, which takes less time.
+  if (kind != Operation::Kind::copy && kind != Operation::Kind::fill) {
+    try {
+      executor = &idle_executor();
+    } catch (const std::exception&) {
+      // All that could be started are blocked, so this thread executes the operation. It is in a call that may take
+      // long.
+    }
+  }
+  if (executor == nullptr) {
+    lock.unlock();
+    {
+      const HelpingScope helping;
+      candidate.task->step();
+    }
+    enter_again(lock);
+  }
+  if (executor != nullptr) {
+    executor->task = candidate.task;
+    executor->wake.notify_one();
+    settle(lock);
+  }
+  report_ran(candidate.operation, begin_ns, executor != nullptr && executor->task == candidate.task);
+}
+
+/// Executes a ready command that is no choice, if there is one.
+bool Director::execute_silent(Lock& lock) {
+  for (Task* const task : ready_) {
+    Operation operation;
+    task->describe(operation);
+    if (!operation.is_silent) continue;
+    std::erase(ready_, task);
+    lock.unlock();
+    {
+      const HelpingScope helping;
+      task->step();
+    }
+    enter_again(lock);
+    return true;
+  }
+  return false;
+}
+
+bool Director::stop(const Deadline& deadline) {
+  Lock lock = enter();
+  if (stopped_.exchange(true)) return true;
+  const bool over = deadline.wait(rest_, lock, [this] { return own_work_is_over(); });
+  report_end();
+  std::vector<std::thread> threads;
+  for (const auto& executor : executors_) {
+    executor->wake.notify_one();
+    threads.push_back(std::move(executor->thread));
+  }
+  if (supervisor_.joinable()) threads.push_back(std::move(supervisor_));
+  supervise_.notify_one();
+  lock.unlock();
+  for (std::thread& thread : threads) over ? thread.join() : thread.detach();
+  return over;
+}
+
+void Director::add_host_thread(const void* key) noexcept {
+  const Lock lock = enter();
+  host_threads_[key].id = this_thread();
+}
+
+void Director::host_work_posted(const void* key) noexcept {
+  const Lock lock = enter();
+  ++host_threads_[key].busy;
+}
+
+void Director::host_work_done(const void* key) noexcept {
+  const Lock lock = enter();
+  HostThreadNote& note = host_threads_[key];
+  --note.busy;
+  note.is_blocked = false;
+  rest_.notify_all();
+}
+
+}  // namespace anyplace::cpu_sim

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Director is the deterministic mode's scheduler: docs/cpu_sim-deterministic.md is its contract. There is none in
+// threads mode. The code parts in few places: Scheduler and HostThread give it what becomes ready, wait_for() (help.h)
+// waits here, device clocks read its time, and door.h puts it in front of the entries.
+//
+// One thing happens at a time. A host thread's call takes the turn, and gives it back when the call returns. Between
+// two calls nothing of a stream happens. When a call returns that may have changed what is ready, and while a call
+// waits, there is a choice: which thread goes on, or which stream executes its next operation. Operations are executed
+// on threads of the director's own, because an operation may need a lock that the calling thread holds. One more
+// thread, the supervisor, chooses while no thread is in a call: a program may wait for what its work does without us.
+//
+// Before each choice the process is let come to rest: every operation is over or blocked, and every other thread waits
+// at a call or for something else. Who wakes whom is then the program's doing and not the system's. The kernel tells
+// which threads run (process_threads.h). What depends on real time all the same (a thread that sleeps by the clock, one
+// that computes for long) isn't waited for for ever, and is said in the report.
+//
+// mutex_ is a leaf of the lock order (stream.h); no operation is executed and no strategy waits under it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "clock.h"
+#include "config.h"
+#include "cost_model.h"
+#include "operation.h"
+#include "process_threads.h"
+#include "record.h"
+#include "schedule_report.h"
+#include "strategy.h"
+#include "task.h"
+
+namespace anyplace::cpu_sim {
+
+class Director {
+ public:
+  static constexpr int deadlock_status = 94;  ///< The process ends with it.
+  static constexpr int diverged_status = 95;  ///< The process ends with it.
+
+  /// Returns the director, or null in threads mode.
+  static Director* get() noexcept { return director_; }
+  /// Makes the director if the configuration asks for one and there is none. Throws Failure for what it can't follow.
+  static void make(const Config& config);
+
+  // -- For the scheduler.
+  /// Makes sure that there is a thread that executes operations. Throws Failure.
+  void start();
+  /// Takes a task that is ready. Any thread may call it, under locks.
+  void ready(Task& task) noexcept;
+  /// Ends the threads and the report. Returns false if an operation is still being executed.
+  bool stop(const Deadline& deadline);
+
+  /// Notes a stream that was made, or made anew. Streams are never freed.
+  void add(Task& stream);
+  /// Notes memory of a device or pinned memory: the report shows addresses in it by its number.
+  void add_memory(anyplace_address begin, std::uint64_t bytes);
+  void remove_memory(anyplace_address begin);
+
+  // -- For the threads that call host functions.
+  /// Is called by such a thread when it starts.
+  void add_host_thread(const void* key) noexcept;
+  void host_work_posted(const void* key) noexcept;
+  void host_work_done(const void* key) noexcept;
+
+  // -- For the entries.
+  /// Takes the turn for a call. Returns false if the call isn't directed: it is of a thread of this library's own.
+  bool begin_call(const char* name);
+  enum class Outcome : std::uint8_t {
+    nothing,   // The call has changed nothing.
+    changed,   // What is ready may have changed.
+    not_ready  // The call asked whether something is done, and it isn't.
+  };
+  /// Gives the turn back, when others have had it if they are chosen.
+  void end_call(Outcome outcome);
+  /// Returns whether the calling thread is in a call that has the turn.
+  bool has_turn() noexcept;
+  /// Waits for the records inside a call, as wait_for() in help.h.
+  bool wait_for(std::span<const Record> records, std::uint64_t timeout_ns);
+  /// Chooses, inside a call that submits a copy from pageable memory, whether the copy reads it at once, as a device's
+  /// driver may, or when it is executed.
+  bool chooses_to_stage();
+  /// Gives the turn back for the time of a wait for something else, which the director knows nothing of. Returns
+  /// whether the calling thread had it; if so, it takes it again afterwards.
+  bool leave_turn(const char* why);
+  void take_turn_again();
+
+  std::int64_t now_ns() const noexcept { return clock_ns_.load(std::memory_order_relaxed); }
+
+ private:
+  /// A Caller is a host thread that calls entries.
+  struct Caller {
+    enum class State : std::uint8_t { outside, enters, returns, waits };
+    pid_t thread = 0;
+    std::uint64_t number = unnumbered;
+    State state = State::outside;
+    const char* call = "";
+    std::uint64_t calls = 0;
+    std::span<const Record> records;       // It waits for them.
+    std::int64_t deadline_ns = INT64_MAX;  // It waits until this virtual time.
+    std::int64_t real_deadline_ns = INT64_MAX;
+    unsigned in_vain = 0;  // So many calls in a row found that something isn't done, and nothing happened since.
+    std::condition_variable turn;
+  };
+  struct Executor {
+    std::thread thread;
+    pid_t id = 0;
+    Task* task = nullptr;
+    bool has_begun = false;   // The thread has seen the task.
+    bool is_blocked = false;  // The operation was blocked when the process came to rest.
+    std::condition_variable wake;
+  };
+  /// A HostThreadNote counts the functions that a device's host thread has to call.
+  struct HostThreadNote {
+    pid_t id = 0;
+    unsigned busy = 0;
+    bool is_blocked = false;  // As an Executor's.
+  };
+  struct Memory {
+    anyplace_address end;
+    std::uint64_t number;
+  };
+  /// A Candidate is an option with what it stands for: a caller or a task.
+  struct Candidate {
+    Option option;
+    Caller* caller = nullptr;
+    Task* task = nullptr;
+    Operation operation;
+  };
+  static constexpr std::uint64_t unnumbered = UINT64_MAX;
+
+  using Lock = std::unique_lock<std::mutex>;
+
+  Lock enter() noexcept;
+  void enter_again(Lock& lock) noexcept;
+
+  explicit Director(const Config& config);
+  ~Director() = delete;  // Threads of an exiting process may use it.
+
+  // -- Turns (director.cpp). All are called under mutex_.
+  Caller& self();
+  void forget_ended();
+  void take_turn(Lock& lock, Caller& self, Caller::State state);
+  void give_turn(Caller* self) noexcept;
+  void direct(Lock& lock);
+  bool may_go_on(const Caller& caller) const noexcept;
+  std::vector<Candidate> candidates();
+  void mark_needed(std::vector<Candidate>& candidates);
+  std::size_t index_of_first_ready(const std::vector<Candidate>& candidates) const;
+  std::size_t choose(const std::vector<Candidate>& candidates);
+  std::size_t ask(const std::vector<Option>& options, std::size_t plain, const std::vector<std::string>& what);
+  void execute(Lock& lock, const Candidate& candidate);
+  bool execute_silent(Lock& lock);
+  void supervise() noexcept;
+  bool is_somebody_here() const noexcept;
+  Executor& idle_executor();
+  void run_executor(Executor& executor) noexcept;
+
+  // -- Rest (director_rest.cpp). All are called under mutex_.
+  void settle(Lock& lock);
+  bool own_work_is_over() const noexcept;
+  bool own_work_goes_on() const noexcept;
+  bool look_at_threads(std::int64_t patience_ns);
+  static bool is_patient_with(OpenThread& thread, std::int64_t patience_ns);
+  bool waits_here(pid_t thread) const noexcept;
+  bool is_own(pid_t thread) const noexcept;
+  bool has_own_work(pid_t thread) const noexcept;
+  void wait_for_others(Lock& lock);
+  [[noreturn]] void end_in_deadlock();
+  std::string what_waits();
+
+  // -- Reporting (director_report.cpp). All are called under mutex_.
+  std::string choice_text(const char* kind, std::size_t options, std::size_t taken, std::size_t plain) const;
+  void report_choice(const std::vector<Candidate>& candidates, std::size_t taken, std::size_t plain);
+  void report_stage(std::size_t taken, const std::vector<std::string>& what);
+  void report_ran(const Operation& operation, std::int64_t begin_ns, bool is_blocked);
+  void report_uncontrolled(const std::string& what);
+  void report_end();
+  [[noreturn]] void end_diverged(const std::vector<std::string>& what, std::size_t taken);
+  std::string ranges_text(const Operation& operation, const std::vector<Operation::Range>& ranges) const;
+  std::uint64_t allocations_of(const Operation& operation) const;
+  static std::string what_of(const Candidate& candidate);
+
+  static constinit Director* director_;
+  static constinit thread_local Caller* this_caller_;  // It is null before the thread's first call.
+
+  const CostModel costs_{};
+  const bool prints_hash_;
+  std::atomic<std::int64_t> clock_ns_{1'000'000};  // It is written under mutex_.
+  std::atomic<bool> started_{false};
+  std::atomic<bool> stopped_{false};
+
+  std::atomic<unsigned> entering_{0};  // So many threads wait for mutex_.
+  std::mutex mutex_;                   // It guards all that follows.
+  std::unique_ptr<Strategy> strategy_;
+  ScheduleReport report_;
+  std::vector<Caller*> callers_;
+  std::uint64_t numbers_ = 0;      // So many callers have numbers.
+  Caller* holder_ = nullptr;       // It has the turn.
+  Caller* last_holder_ = nullptr;  // It had the turn last, and is compared only.
+  bool directing_ = false;         // A thread is in direct().
+  std::vector<Task*> ready_;       // They are in the order in which they became ready.
+  std::vector<Task*> streams_;
+  std::vector<std::unique_ptr<Executor>> executors_;
+  std::thread supervisor_;
+  pid_t supervisor_id_ = 0;
+  std::condition_variable supervise_;  // It is notified when ready_ isn't empty any more, and at the end.
+  std::map<const void*, HostThreadNote> host_threads_;
+  std::condition_variable rest_;  // It is notified when an operation or a host function is over.
+  std::map<anyplace_address, Memory> memory_;
+  std::uint64_t allocations_ = 0;
+  ProcessThreads threads_;
+  std::set<std::string> said_;       // These uncontrolled things are in the report.
+  std::int64_t stuck_since_ns_ = 0;  // Since this real time there has been nothing to choose from; 0 if there is.
+  std::uint64_t choices_ = 0;
+  std::uint64_t ran_ = 0;
+  std::uint64_t calls_ = 0;
+};
+
+/// Returns the time that the devices' clocks show: virtual time in the deterministic mode.
+inline std::int64_t device_now_ns() noexcept {
+  const Director* const director = Director::get();
+  return director == nullptr ? now_ns() : director->now_ns();
+}
+
+}  // namespace anyplace::cpu_sim

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// This file has how the director lets the process come to rest before a choice, and what it does when there is nothing
+// to choose from.
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "director.h"
+
+namespace anyplace::cpu_sim {
+namespace {
+
+// An operation is usually over within this time; only then is the kernel asked what its thread does.
+constexpr std::chrono::milliseconds soon(2);
+// An operation, or a thread between two calls, that computes for longer than this, in its own processor time, isn't
+// waited for any more: it may spin until another thread has done something.
+constexpr std::int64_t operation_patience_ns = 300'000'000;
+constexpr std::int64_t thread_patience_ns = 50'000'000;
+// On a machine that is very busy a thread that spins gets little of its time, so there is a limit in real time, too.
+constexpr std::int64_t real_patience_ns = 2'000'000'000;
+// One that has done so before is waited for so long in real time.
+constexpr std::int64_t short_patience_ns = 2'000'000;
+// Where the kernel doesn't tell what threads do, an operation that isn't over after this time counts as blocked.
+constexpr std::int64_t blind_ns = 100'000'000;
+// The core's threads, which poll, could still end what looks like a deadlock for so long.
+constexpr std::int64_t background_ns = 500'000'000;
+// A thread that was woken on an idle core still looks as if it waited until that core is awake, so a deadlock is one
+// that stays for this long.
+constexpr std::int64_t deadlock_ns = 200'000'000;
+
+}  // namespace
+
+bool Director::own_work_is_over() const noexcept {
+  return std::none_of(executors_.begin(), executors_.end(), [](const auto& each) { return each->task != nullptr; }) &&
+         std::none_of(host_threads_.begin(), host_threads_.end(),
+                      [](const auto& each) { return each.second.busy != 0; });
+}
+
+/// Returns whether there is work that isn't over, and wasn't blocked when the process last came to rest.
+bool Director::own_work_goes_on() const noexcept {
+  return std::any_of(executors_.begin(), executors_.end(),
+                     [](const auto& each) { return each->task != nullptr && !each->is_blocked; }) ||
+         std::any_of(host_threads_.begin(), host_threads_.end(),
+                     [](const auto& each) { return each.second.busy != 0 && !each.second.is_blocked; });
+}
+
+/// Returns whether the thread is a caller that waits for its turn.
+bool Director::waits_here(pid_t thread) const noexcept {
+  return std::any_of(callers_.begin(), callers_.end(), [thread](const Caller* caller) {
+    return caller->thread == thread && caller->state != Caller::State::outside;
+  });
+}
+
+bool Director::is_own(pid_t thread) const noexcept {
+  return thread == supervisor_id_ ||
+         std::any_of(executors_.begin(), executors_.end(), [thread](const auto& each) { return each->id == thread; }) ||
+         std::any_of(host_threads_.begin(), host_threads_.end(),
+                     [thread](const auto& each) { return each.second.id == thread; });
+}
+
+/// Returns whether the thread is one that executes an operation or calls a host function now.
+bool Director::has_own_work(pid_t thread) const noexcept {
+  return std::any_of(executors_.begin(), executors_.end(),
+                     [thread](const auto& each) { return each->id == thread && each->task != nullptr; }) ||
+         std::any_of(host_threads_.begin(), host_threads_.end(),
+                     [thread](const auto& each) { return each.second.id == thread && each.second.busy != 0; });
+}
+
+/// Returns when each operation is over or blocked, and each thread waits for its turn or for something else.
+void Director::settle(Lock& lock) {
+  const std::int64_t began_ns = cpu_sim::now_ns();
+  for (auto& [id, thread] : threads_.list(false)) thread.since_ns = 0;
+  for (unsigned round = 0;; ++round) {
+    if (own_work_goes_on()) rest_.wait_for(lock, soon, [this] { return !own_work_goes_on(); });
+    if (threads_.is_known() ? look_at_threads(thread_patience_ns) : own_work_is_over()) break;
+    if (!threads_.is_known() && cpu_sim::now_ns() - began_ns > blind_ns) {
+      return report_uncontrolled(
+          "the system doesn't tell what threads do (/proc/self/task), and an operation takes long");
+    }
+    lock.unlock();
+    if (round < 20) {
+      sched_yield();
+    } else {
+      usleep(round < 200 ? 50 : 500);
+    }
+    enter_again(lock);
+  }
+  for (const auto& executor : executors_) executor->is_blocked = executor->task != nullptr;
+  for (auto& [key, note] : host_threads_) note.is_blocked = note.busy != 0;
+}
+
+/// Returns whether a thread that runs is waited for on.
+bool Director::is_patient_with(OpenThread& thread, std::int64_t patience_ns) {
+  const std::int64_t real_now_ns = cpu_sim::now_ns();
+  if (thread.since_ns == 0) {
+    thread.since_ns = std::max<std::int64_t>(thread.before_ns, 1);
+    thread.since_real_ns = real_now_ns;
+  }
+  const std::int64_t real_ns = real_now_ns - thread.since_real_ns;
+  if (thread.has_spun) return real_ns < short_patience_ns;
+  const bool is_operation = patience_ns == operation_patience_ns;
+  return thread.before_ns - thread.since_ns < patience_ns && (is_operation || real_ns < real_patience_ns);
+}
+
+/// Looks twice at each thread that could be running. Returns whether all wait: whether none ran and none could run from
+/// the first look at the last thread on to the second look at the first one. So no thread can have woken another one.
+bool Director::look_at_threads(std::int64_t patience_ns) {
+  const auto is_changing = [this] {
+    return entering_.load(std::memory_order_relaxed) != 0 ||
+           std::any_of(executors_.begin(), executors_.end(),
+                       [](const auto& each) { return each->task != nullptr && !each->has_begun; });
+  };
+  if (is_changing()) return false;
+  std::vector<OpenThread*> watched;
+  const auto self = static_cast<pid_t>(syscall(SYS_gettid));
+  bool any_ended = false;
+  for (auto& [id, thread] : threads_.list(false)) {
+    if (id == self || waits_here(id) || (is_own(id) && !has_own_work(id))) {
+      thread.doing = OpenThread::Doing::waits;
+      continue;
+    }
+    thread.before_ns = thread.computed_ns();
+    any_ended = thread.look() == OpenThread::Doing::ended || any_ended;
+    if (thread.doing != OpenThread::Doing::runs) {
+      thread.spins = false;
+      thread.since_ns = 0;
+      watched.push_back(&thread);
+      continue;
+    }
+    if (thread.spins || thread.name().starts_with("anyplace-")) continue;
+    if (is_patient_with(thread, is_own(id) ? operation_patience_ns : patience_ns)) return false;
+    thread.spins = thread.has_spun = true;
+    report_uncontrolled(is_own(id) ? "an operation computes for long, and others are executed meanwhile"
+                                   : "a thread computes for long between two calls, and others go on meanwhile");
+  }
+  if (any_ended) forget_ended();
+  if (any_ended || is_changing()) return false;
+  return watched.size() < 2 || std::all_of(watched.begin(), watched.end(), [](OpenThread* thread) {
+           return thread->look() != OpenThread::Doing::runs && thread->computed_ns() == thread->before_ns;
+         });
+}
+
+/// Is called when no thread can go on and no operation is ready.
+void Director::wait_for_others(Lock& lock) {
+  const std::int64_t real_now = cpu_sim::now_ns();
+  if (stuck_since_ns_ == 0) stuck_since_ns_ = real_now;
+  std::int64_t first_deadline = INT64_MAX;
+  bool is_over = false;
+  for (const Caller* const caller : callers_) {
+    if (caller->state != Caller::State::waits) continue;
+    first_deadline = std::min(first_deadline, caller->deadline_ns);
+    is_over = is_over || (caller->real_deadline_ns <= real_now && caller->deadline_ns <= first_deadline);
+  }
+  bool others_may_act = false;
+  bool background_may_act = false;
+  for (auto& [id, thread] : threads_.list(false)) {
+    if (thread.doing != OpenThread::Doing::sleeps && !thread.spins) continue;
+    (thread.name().starts_with("anyplace-") ? background_may_act : others_may_act) = true;
+  }
+  for (Task* const stream : streams_) {
+    Operation operation;
+    stream->describe(operation);
+    others_may_act = others_may_act || operation.waits_for_process;
+  }
+  others_may_act = others_may_act || (!threads_.is_known() && !own_work_is_over());
+  background_may_act = background_may_act && real_now - stuck_since_ns_ < background_ns;
+  if (others_may_act) report_uncontrolled("all that is left waits for a process or a thread that acts in real time");
+  const bool may_be_brief = real_now - stuck_since_ns_ < deadlock_ns;
+  if (!is_over && (others_may_act || background_may_act || may_be_brief || first_deadline != INT64_MAX)) {
+    rest_.wait_for(lock, std::chrono::milliseconds(1));
+  } else if (first_deadline != INT64_MAX) {
+    clock_ns_.store(std::max(now_ns(), first_deadline), std::memory_order_relaxed);
+  } else {
+    end_in_deadlock();
+  }
+}
+
+/// Says, for each stream with work, what it waits for.
+std::string Director::what_waits() {
+  std::map<const Timeline*, std::uint64_t> numbers;
+  std::vector<Operation> pending;
+  for (Task* const stream : streams_) {
+    Operation operation;
+    stream->describe(operation);
+    numbers.emplace(operation.timeline, operation.stream);
+    if (operation.left != 0) pending.push_back(std::move(operation));
+  }
+  const auto name_of = [&numbers](const Timeline* timeline) {
+    const auto found = numbers.find(timeline);
+    return found == numbers.end() ? std::string("a gate or a graph's event")
+                                  : "stream " + std::to_string(found->second);
+  };
+  std::string text;
+  for (const Caller* const caller : callers_) {
+    if (caller->state == Caller::State::outside) continue;
+    text += "thread " + std::to_string(caller->number) + " waits in " + caller->call;
+    for (const Record& record : caller->records) {
+      if (!record.complete()) text += (text.ends_with(caller->call) ? " for " : ", ") + name_of(record.timeline);
+    }
+    text += "; ";
+  }
+  std::sort(pending.begin(), pending.end(), [](const Operation& a, const Operation& b) { return a.stream < b.stream; });
+  for (const Operation& operation : pending) {
+    text += "stream " + std::to_string(operation.stream) + " of device " + std::to_string(operation.device) +
+            " is at \"" + operation.what + "\"";
+    const Record& record = operation.waits_for;
+    if (operation.what == "wait" && !record.complete()) text += " for " + name_of(record.timeline);
+    text += " and has " + std::to_string(operation.left) + " left; ";
+  }
+  if (text.size() > 2) text.resize(text.size() - 2);
+  return text;
+}
+
+void Director::end_in_deadlock() {
+  const std::string text = what_waits();
+  report_.line("{\"deadlock\":" + json_text(text) + "}");
+  std::fprintf(stderr, "anyplace: cpu_sim: deadlock: %s\n", text.c_str());
+  _exit(deadlock_status);
+}
+
+}  // namespace anyplace::cpu_sim

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An Operation describes what a stream does next, for the deterministic mode (director.h): people read it in the
+// report, strategies and the partial-order reduction of `anyplace explore` compare it, and the cost model prices it.
+#pragma once
+
+#include <anyplace/backend/abi.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "record.h"
+
+namespace anyplace::cpu_sim {
+
+struct Operation {
+  enum class Kind : std::uint8_t { other, copy, fill, kernel, host_function, graph };
+  struct Range {
+    anyplace_address begin;
+    anyplace_address end;  ///< It is the address behind the last byte.
+  };
+
+  // The stream fills these in, also where it has nothing to do.
+  std::int32_t device = -1;
+  std::uint64_t stream = 0;  ///< It is the stream's number, from 1 in the order of their making.
+  std::uint64_t done = 0;    ///< The stream has executed so many operations before this one.
+  std::uint64_t left = 0;    ///< The stream has so many commands left, with this one.
+  const Timeline* timeline = nullptr;
+  Record waits_for;  ///< The stream is or was parked on it.
+
+  // The command fills these in.
+  /// It says that the command only keeps order or books: it is executed as soon as it is ready, and is no choice.
+  bool is_silent = false;
+  bool waits_for_process = false;  ///< Another process may end the stream's wait.
+  Kind kind = Kind::other;
+  std::string what = "operation";
+  std::uint64_t bytes = 0;  ///< A copy or fill moves so many.
+  std::uint64_t units = 1;  ///< A kernel has so many blocks.
+  /// It says that the operation may read and write any memory; then `reads` and `writes` are empty.
+  bool touches_all = false;
+  std::vector<Range> reads;
+  std::vector<Range> writes;
+
+  void be_silent(const char* name) {
+    what = name;
+    is_silent = true;
+  }
+  void read(anyplace_address begin, std::uint64_t count) { reads.push_back({begin, begin + count}); }
+  void write(anyplace_address begin, std::uint64_t count) { writes.push_back({begin, begin + count}); }
+  void be_copy(anyplace_address destination, anyplace_address source, std::uint64_t count) {
+    kind = Kind::copy;
+    what = "copy " + std::to_string(count) + " bytes";
+    bytes = count;
+    read(source, count);
+    write(destination, count);
+  }
+  void be_fill(anyplace_address address, std::uint64_t count) {
+    kind = Kind::fill;
+    what = "fill " + std::to_string(count) + " bytes";
+    bytes = count;
+    write(address, count);
+  }
+  void be_kernel(const std::string& name, std::uint64_t blocks) {
+    kind = Kind::kernel;
+    what = "kernel " + name;
+    units = blocks;
+    touches_all = true;
+  }
+};
+
+}  // namespace anyplace::cpu_sim

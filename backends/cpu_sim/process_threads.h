@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What other threads of this process do, as the kernel tells it in /proc: the deterministic mode (director.h) waits
+// until all of them have come to a call of theirs or wait for something, before it chooses who goes on.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace anyplace::cpu_sim {
+
+/// An OpenThread is one thread, whose files in /proc stay open.
+class OpenThread {
+ public:
+  explicit OpenThread(pid_t id) noexcept;
+  OpenThread(const OpenThread&) = delete;
+  OpenThread& operator=(const OpenThread&) = delete;
+  ~OpenThread();
+
+  enum class Doing : std::uint8_t {
+    runs,    // It runs, or will as soon as there is a processor for it.
+    waits,   // It waits for another thread, without a limit of time.
+    sleeps,  // It waits for something else, such as time, a file or a child.
+    ended
+  };
+  Doing look() noexcept;
+  /// Returns the time that the thread has computed so far.
+  std::int64_t computed_ns() const noexcept;
+  std::string name() const;
+
+  // The director's notes.
+  bool seen = false;               // It was there at the last listing.
+  bool spins = false;              // It computes for so long that it isn't waited for.
+  bool has_spun = false;           // It did so before.
+  std::int64_t since_real_ns = 0;  // It was waited for first at this time.
+  std::int64_t since_ns = 0;       // It had computed so long when it was waited for first.
+  std::int64_t before_ns = 0;      // It had computed so long at the last look.
+  Doing doing = Doing::runs;
+
+ private:
+  bool has_ended() const noexcept;
+  char state() const noexcept;
+
+  const pid_t id_;
+  const int call_;
+};
+
+class ProcessThreads {
+ public:
+  ProcessThreads() noexcept;
+  ProcessThreads(const ProcessThreads&) = delete;
+  ProcessThreads& operator=(const ProcessThreads&) = delete;
+  ~ProcessThreads();
+
+  /// Returns whether the kernel tells what threads do.
+  bool is_known() const noexcept { return folder_ >= 0; }
+  /// Returns whether there are more or fewer threads than at the last listing.
+  bool have_changed() const noexcept;
+  /// Returns all threads, by their ids. The map is made anew when there are more or fewer than before, or `anew`.
+  std::map<pid_t, OpenThread>& list(bool anew);
+
+ private:
+  std::uint64_t links() const noexcept;
+
+  const int folder_;
+  std::uint64_t links_ = 0;  // The folder had so many at the last listing.
+  std::map<pid_t, OpenThread> threads_;
+};
+
+}  // namespace anyplace::cpu_sim

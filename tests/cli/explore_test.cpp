@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// `anyplace explore` on a model whose schedules can be counted (programs/explored.cpp): what it finds, how it shows and
+// shrinks it, and what it refuses.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/run_command.h"
+#include "support/temp_dir.h"
+
+namespace explore_test {
+
+using anyplace::test::contains;
+using anyplace::test::Run;
+using anyplace::test::run_command;
+using Catch::Matchers::Contains;
+using nlohmann::json;
+using Words = std::vector<std::string>;
+
+namespace {
+
+/// Explores the model in that mode. Its folders are in `folder`.
+Run explore(const test::TempDir& folder, const Words& options, const Words& arguments) {
+  Words words{"explore"};
+  words.insert(words.end(), options.begin(), options.end());
+  words.insert(words.end(), {"--", ANYPLACE_EXPLORED});
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return run_command(words, {{"TMPDIR", folder.path().string()}});
+}
+
+json only_failure(const Run& run) {
+  INFO(run.out << run.err);
+  CHECK(run.status == 1);
+  const json failures = run.json().at("failures");
+  REQUIRE(failures.size() == 1);
+  return failures.front();
+}
+
+test::Ended shell(const std::string& line) { return test::Process({"/bin/sh", "-c", line}).end(); }
+
+/// All orders in which the model of `counts` may run, by trying each: the host's calls one after the other, and between
+/// them operations that were submitted before. With `by_class` those are one that differ in the order of operations
+/// between two calls alone.
+std::size_t brute_force(int first, int second, bool by_class) {
+  std::set<std::string> orders;
+  const int submissions = first + second;
+  const std::function<void(int, int, int, std::string)> go_on = [&](int calls, int ran1, int ran2, std::string order) {
+    const int submitted1 = std::min(calls, first), submitted2 = std::max(0, std::min(calls, submissions) - first);
+    const bool may_return = calls < submissions || (calls == submissions ? ran1 == first : ran2 == second);
+    if (calls == submissions + 2) {
+      orders.insert(order);
+      return;
+    }
+    const auto mark = [&] { return "(" + std::to_string(ran1) + "," + std::to_string(ran2) + ")"; };
+    if (may_return) go_on(calls + 1, ran1, ran2, order + (by_class ? mark() : "c"));
+    if (ran1 < submitted1) go_on(calls, ran1 + 1, ran2, order + (by_class ? "" : "1"));
+    if (ran2 < submitted2) go_on(calls, ran1, ran2 + 1, order + (by_class ? "" : "2"));
+  };
+  go_on(0, 0, 0, "");
+  return orders.size();
+}
+
+}  // namespace
+
+TEST_CASE(
+    "Of a program that is right in each schedule explore says so, with what it may have missed, and leaves nothing") {
+  const test::TempDir folder;
+  const Run run = explore(folder, {"--runs", "100", "--json", "--strategy", "pct:2"}, {"is right"});
+  INFO(run.out << run.err);
+  CHECK(run.status == 0);
+  const json answer = run.json();
+  CHECK(answer.at("runs") == 100);
+  CHECK(answer.at("schedules") > 1);
+  CHECK(answer.at("bound").at("probability_95") == Approx(1 - std::pow(0.05, 0.01)));
+  CHECK(answer.at("bound").at("depth_probability") ==
+        Approx(1 / (answer.at("actors").get<double>() * answer.at("choices").get<double>())));
+  CHECK(answer.at("difference").is_null());
+  CHECK(std::filesystem::is_empty(folder.path()));
+  const Run timed = explore(folder, {"--time", "1s", "--json"}, {"is right"});
+  CHECK(timed.status == 0);
+  CHECK(timed.json().at("runs") >= 1);
+}
+
+TEST_CASE("A failure has its kind, its seed and a line that makes it again, shrunk to the fewest deviations") {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"fails", "exit"}, {"fails late", "exit"}, {"crashes", "crash"}, {"deadlocks", "deadlock"}};
+  for (const auto& [mode, kind] : cases) {
+    INFO(mode);
+    const test::TempDir folder;
+    const json failure = only_failure(explore(folder, {"--json", "--runs", "50"}, {mode, "two words", "it's"}));
+    CHECK(failure.at("kind") == kind);
+    CHECK(failure.at("replayed") == true);
+    CHECK(failure.at("deviations_before") >= failure.at("deviations").size());
+    CHECK(failure.at("deviations").size() >= 1);
+    // The host goes on instead of the fill, once for each submission, and then the copy comes before it.
+    CHECK(failure.at("deviations").size() == (mode == "fails late" ? 8 : 2));
+    for (const char* const line : {"replay", "by_seed"}) {
+      const test::Ended again = shell(failure.at(line).get<std::string>());
+      INFO(failure.at(line) << again.out);
+      CHECK(again.status != 0);
+      CHECK_THAT(again.out, Contains("two words\nit's\n1\n") || Contains("deadlock"));
+    }
+    CHECK(std::filesystem::exists(failure.at("output").get<std::string>() + "/stderr"));
+  }
+}
+
+TEST_CASE("Failures with other messages are two, and those whose numbers alone differ are one") {
+  const test::TempDir folder;
+  const Run run = explore(folder, {"--json", "--runs", "200"}, {"fails twice"});
+  const json failures = run.json().at("failures");
+  INFO(run.out);
+  REQUIRE(failures.size() == 2);  // exit status 1 and 2; the line is one but for its number
+  CHECK(failures[0].at("message") != failures[1].at("message"));
+  const Run fast = explore(folder, {"--json", "--runs", "200", "--fail-fast"}, {"fails twice"});
+  CHECK(fast.json().at("failures").size() == 1);
+  CHECK(fast.json().at("runs") < 200);
+}
+
+TEST_CASE("With --same-output another output than the plain schedule's is a failure, else it isn't") {
+  const test::TempDir folder;
+  CHECK(explore(folder, {"--runs", "50"}, {"prints"}).status == 0);
+  const json failure = only_failure(explore(folder, {"--runs", "50", "--json", "--same-output"}, {"prints"}));
+  CHECK(failure.at("kind") == "output");
+  CHECK_THAT(failure.at("message").get<std::string>(), Contains("stdout differs"));
+}
+
+TEST_CASE("All schedules are as many as there are, and those of independent operations count once") {
+  const std::vector<std::pair<int, int>> sizes{{1, 1}, {1, 2}, {2, 1}, {2, 2}, {3, 1}};
+  for (const auto& [first, second] : sizes) {
+    for (const bool shares : {true, false}) {
+      const Words model{"counts", std::to_string(first), std::to_string(second), shares ? "one" : "two"};
+      INFO(model[1] << " and " << model[2] << " operations, allocations: " << model[3]);
+      const test::TempDir folder;
+      const Run all = explore(folder, {"--exhaustive", "--no-reduction", "--json"}, model);
+      INFO(all.out << all.err);
+      CHECK(all.json().at("exhaustive").at("complete") == true);
+      CHECK(all.json().at("exhaustive").at("schedules") == brute_force(first, second, false));
+      const Run reduced = explore(folder, {"--exhaustive", "--json"}, model);
+      CHECK(reduced.json().at("exhaustive").at("schedules") == brute_force(first, second, !shares));
+    }
+  }
+}
+
+TEST_CASE("What is kept of a failure has its choices, its report, and its timeline beside a good one") {
+  const test::TempDir folder;
+  const json failure =
+      only_failure(explore(folder, {"--json", "--runs", "50", "--out", folder.file("out")}, {"fails"}));
+  const std::string kept = folder.file("out") + "/failure-1";
+  CHECK(failure.at("output") == kept);
+  for (const char* const name : {"choices", "report", "stdout", "stderr"})
+    CHECK(std::filesystem::exists(kept + "/" + name));
+#ifdef ANYPLACE_TOOL_TRACE
+  CHECK_THAT(test::read_file(kept + "/failing.html"), Contains("the failing schedule") && Contains("copy x"));
+  CHECK_THAT(test::read_file(kept + "/beside.html"), Contains("good.html"));
+#endif
+  CHECK(!std::filesystem::exists(folder.file("out") + "/runs"));
+  const Run again = explore(folder, {"--out", folder.file("out")}, {"fails"});
+  CHECK(again.status == 1);
+  CHECK_THAT(again.err, Contains("not an empty folder"));
+
+  // The report is run once more with its program, and with another one.
+  const Run same = explore(folder, {"--replay", kept + "/report"}, {"fails"});
+  INFO(same.out << same.err);
+  CHECK(same.status == 0);
+  CHECK_THAT(same.out, Contains("the same schedule; exit: exit status 1: got 1, which is wrong"));
+  const Run other = explore(folder, {"--replay", kept + "/report"}, {"counts", "3", "1", "one"});
+  CHECK(other.status == 1);
+  CHECK_THAT(other.err,
+             Contains("diverge: ") && Contains("of the report was choice 0 between continue: submit, fill x"));
+  CHECK_THAT(explore(folder, {"--replay", folder.file("none")}, {"fails"}).err, Contains("is no report"));
+}
+
+TEST_CASE("What a seed doesn't decide is said") {
+  const test::TempDir folder;
+  const Run clock = explore(folder, {"--runs", "3"}, {"reads the clock"});
+  CHECK_THAT(
+      clock.out,
+      Contains("this program isn't deterministic: line 2 of the report was choice 0 between continue: submit, fill "));
+  CHECK_THAT(explore(folder, {"--runs", "3"}, {"forks"}).out,
+             Contains("uncontrolled") && Contains("the child isn't scheduled"));
+}
+
+TEST_CASE("A run without an end is a failure, which isn't shrunk") {
+  const test::TempDir folder;
+  const json failure =
+      only_failure(explore(folder, {"--json", "--runs", "20", "--fail-fast", "--timeout", "1"}, {"spins"}));
+  CHECK(failure.at("kind") == "hang");
+  CHECK_THAT(failure.at("message").get<std::string>(), Contains("no end within 1 s; the last choice, "));
+  const Run never = explore(folder, {"--timeout", "1"}, {"never ends"});
+  CHECK(never.status == 1);
+  CHECK_THAT(never.out, Contains("no end within 1 s; it came to no choice"));
+}
+
+TEST_CASE("A program that fails in the plain schedule is explored no further") {
+  const test::TempDir folder;
+  const Run run = explore(folder, {"--json"}, {"always fails"});
+  const json failure = only_failure(run);
+  CHECK(failure.at("plain") == true);
+  CHECK(failure.at("deviations").empty());
+  CHECK(run.json().at("runs") == 0);
+}
+
+TEST_CASE("What can't be explored, and an exploration that is asked for in a wrong way, are refused with the reason") {
+  const test::TempDir folder;
+  CHECK_THAT(explore(folder, {}, {"uses nothing"}).err, Contains("made no call to cpu_sim"));
+  const Run absent = run_command({"explore", "--", "./no-such-program"}, {{"TMPDIR", folder.path().string()}});
+  CHECK(absent.status == 1);
+  CHECK_THAT(absent.err, Contains("can't start './no-such-program': No such file or directory"));
+  const auto refuses = [&](const Words& options, const char* text) {
+    const Run run = explore(folder, options, {"is right"});
+    INFO(run.err);
+    CHECK(run.status == 2);
+    CHECK_THAT(run.err, Contains(text));
+  };
+  refuses({"--strategy", "randm"}, "did you mean 'random'?; there are random, pct:D, urw, surw, round_robin, lazy");
+  refuses({"--strategy", "pct"}, "takes a depth of 1 or more");
+  refuses({"--strategy", "choices:x"}, "choices are no strategy to explore with");
+  refuses({"--strategy", "urw", "--exhaustive"}, "no --strategy with it");
+  refuses({"--runs", "0"}, "--runs");
+  refuses({"--time", "soon"}, "it takes a time as 90, 90s, 15m or 2h");
+  CHECK(run_command({"explore"}).status == 2);
+  const Run seed = run_command({"explore", "--", "true"}, {{"ANYPLACE_CPU_SIM_SEED", "3"}});
+  CHECK(seed.status == 2);
+  CHECK_THAT(seed.err, Contains("ANYPLACE_CPU_SIM_SEED is set"));
+}
+
+}  // namespace explore_test

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explore_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+#include "terminal.h"
+#include "text.h"
+
+namespace anyplace::tool {
+namespace {
+
+constexpr std::size_t shown_deviations = 10;
+
+std::string counted(std::uint64_t number, const char* what) {
+  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
+/// What a strategy of random choices may have missed. A class of schedules is what leads to one outcome.
+struct Bound {
+  double class_probability = 0;  ///< one that a run meets with this probability was met, with 95 % certainty
+  double depth_probability = 0;  ///< of PCT: what a run finds a bug of the depth with, at least; 0 for others
+  double missed = 0;             ///< and with what all runs have missed it, at most
+};
+
+/// Whether each run of the strategy is another sample.
+bool is_sampling(const std::string& strategy) {
+  const std::string_view name = std::string_view(strategy).substr(0, strategy.find(':'));
+  return name == "random" || name == "pct" || name == "urw" || name == "surw";
+}
+
+Bound bound_of(const Exploration& exploration) {
+  Bound bound;
+  const auto runs = static_cast<double>(exploration.search.runs);
+  if (runs == 0) return bound;
+  bound.class_probability = 1 - std::pow(0.05, 1 / runs);
+  const std::uint64_t depth = depth_of(exploration.strategy);
+  if (depth != 0 && exploration.search.longest != 0) {
+    const auto steps = static_cast<double>(std::max<std::uint64_t>(exploration.search.longest, 1));
+    const auto actors = static_cast<double>(std::max<std::uint64_t>(exploration.actors, 1));
+    bound.depth_probability = 1 / (actors * std::pow(steps, static_cast<double>(depth - 1)));
+    bound.missed = std::pow(1 - bound.depth_probability, runs);
+  }
+  return bound;
+}
+
+std::string bound_text(const Exploration& exploration) {
+  if (exploration.strategy == "exhaustive" || !is_sampling(exploration.strategy)) return "";
+  const Bound bound = bound_of(exploration);
+  if (exploration.search.runs == 0) return "";
+  std::string text = fmt::format("what has a probability of {:.2g} % or more in a run was met, with 95 % certainty",
+                                 std::min(100 * bound.class_probability, 100.0));
+  if (const std::uint64_t depth = depth_of(exploration.strategy); depth != 0 && bound.depth_probability != 0) {
+    text += fmt::format(
+        "; a bug of depth {} is met by a run with {:.2g} % at least ({} threads and streams, {} choices), and was "
+        "missed "
+        "with {:.2g} % at most",
+        depth, 100 * bound.depth_probability, exploration.actors, exploration.search.longest, 100 * bound.missed);
+  }
+  return text;
+}
+
+std::string searched_text(const Exploration& exploration) {
+  const SearchResult& search = exploration.search;
+  if (search.runs == 0) return "the plain schedule fails, and no other was tried";
+  if (exploration.strategy != "exhaustive") {
+    return fmt::format("{} of {}, {} from {} on, {} in {:.1f} s", counted(search.runs, "run"), exploration.strategy,
+                       "seeds", exploration.first_seed, counted(search.schedules.size(), "distinct schedule"),
+                       exploration.seconds);
+  }
+  return fmt::format("{}, {} that count once ({} only exchanged independent operations), {} in {:.1f} s",
+                     counted(search.runs, "run"), counted(search.classes, "schedule"), search.redundant,
+                     search.is_complete ? "which are all there are" : "which aren't all there are",
+                     exploration.seconds);
+}
+
+std::string failure_text(const ExploredFailure& failure) {
+  const RunFailure& what = failure.found.first.failure;
+  std::string text = "\n" + painted(Paint::bad, what.kind) + " in " + counted(failure.found.count, "run") +
+                     ", first in run " + std::to_string(failure.found.run);
+  if (!failure.by_seed.empty()) text += " (seed " + std::to_string(failure.found.first.schedule.seed) + ")";
+  text += ": " + printable(what.message) + "\n";
+  text += field("replay", failure.replay);
+  if (!failure.by_seed.empty()) text += field("by seed", failure.by_seed);
+  const ShrunkFailure& shrunk = failure.shrunk;
+  if (!shrunk.is_tried) {
+    // Nothing is known of its deviations.
+  } else if (!shrunk.is_replayed) {
+    text += field("not shrunk", "the same choices didn't lead there again: something else decides, too");
+  } else if (shrunk.deviations.empty()) {
+    text += field("deviations", "none: the plain schedule fails");
+  } else {
+    text += field("deviations", fmt::format("{} of {}, after {}", shrunk.deviations.size(), shrunk.before,
+                                            counted(shrunk.runs, "run")));
+    for (std::size_t i = 0; i < std::min(shrunk.deviations.size(), shown_deviations); ++i) {
+      const Deviation& deviation = shrunk.deviations[i];
+      text += fmt::format("    at choice {}: {}, instead of {}\n", deviation.choice, printable(deviation.what),
+                          printable(deviation.instead));
+    }
+    if (shrunk.deviations.size() > shown_deviations) {
+      text += fmt::format("    and {} more\n", shrunk.deviations.size() - shown_deviations);
+    }
+  }
+  return text + field("output", failure.folder);
+}
+
+Json failure_json(const ExploredFailure& failure) {
+  const ShrunkFailure& shrunk = failure.shrunk;
+  Json deviations = Json::array();
+  for (const Deviation& deviation : shrunk.deviations) {
+    deviations.push_back({{"choice", deviation.choice},
+                          {"line", deviation.line},
+                          {"what", deviation.what},
+                          {"instead_of", deviation.instead}});
+  }
+  const bool has_seed = !failure.by_seed.empty();
+  return {{"kind", failure.found.first.failure.kind},
+          {"message", failure.found.first.failure.message},
+          {"key", failure.found.first.failure.key},
+          {"runs", failure.found.count},
+          {"first_run", failure.found.run},
+          {"seed", has_seed ? Json(failure.found.first.schedule.seed) : Json()},
+          {"plain", failure.is_plain},
+          {"replayed", shrunk.is_replayed},
+          {"deviations", std::move(deviations)},
+          {"deviations_before", shrunk.before},
+          {"shrink_runs", shrunk.runs},
+          {"replay", failure.replay},
+          {"by_seed", text_or_null(failure.by_seed)},
+          {"output", failure.folder}};
+}
+
+}  // namespace
+
+std::uint64_t depth_of(const std::string& strategy) {
+  if (!strategy.starts_with("pct:")) return 0;
+  std::uint64_t depth = 0;
+  std::from_chars(strategy.data() + 4, strategy.data() + strategy.size(), depth);
+  return depth;
+}
+
+std::string exploration_text(const Exploration& exploration) {
+  std::string text = searched_text(exploration) + "\n";
+  if (exploration.failures.empty()) {
+    text += painted(Paint::good, "no failure") + "\n";
+  } else {
+    text += painted(Paint::bad, counted(exploration.failures.size(), "failure")) + "\n";
+  }
+  if (const std::string bound = bound_text(exploration); !bound.empty()) text += field("missed", bound);
+  if (!exploration.difference.empty()) {
+    text += field("caution", "this program isn't deterministic: " + printable(exploration.difference));
+  }
+  for (const std::string& what : exploration.search.uncontrolled) text += field("uncontrolled", printable(what));
+  for (const ExploredFailure& failure : exploration.failures) text += failure_text(failure);
+  return text;
+}
+
+Json exploration_json(const Exploration& exploration) {
+  const SearchResult& search = exploration.search;
+  Json failures = Json::array();
+  for (const ExploredFailure& failure : exploration.failures) failures.push_back(failure_json(failure));
+  Json bound, exhaustive;
+  if (exploration.strategy == "exhaustive") {
+    exhaustive = {{"complete", search.is_complete}, {"schedules", search.classes}, {"redundant", search.redundant}};
+  } else if (is_sampling(exploration.strategy)) {
+    const Bound figures = bound_of(exploration);
+    bound = {{"probability_95", figures.class_probability},
+             {"depth_probability", figures.depth_probability == 0 ? Json() : Json(figures.depth_probability)},
+             {"depth_missed", figures.depth_probability == 0 ? Json() : Json(figures.missed)}};
+  }
+  return {{"strategy", exploration.strategy},
+          {"seed", exploration.first_seed},
+          {"runs", search.runs},
+          {"total_runs", exploration.total_runs},
+          {"schedules", search.schedules.size()},
+          {"choices", search.longest},
+          {"actors", exploration.actors},
+          {"seconds", exploration.seconds},
+          {"exhaustive", std::move(exhaustive)},
+          {"bound", std::move(bound)},
+          {"difference", text_or_null(exploration.difference)},
+          {"uncontrolled", search.uncontrolled},
+          {"failures", std::move(failures)}};
+}
+
+}  // namespace anyplace::tool

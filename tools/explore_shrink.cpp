@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explore_shrink.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+namespace anyplace::tool {
+namespace {
+
+std::vector<Deviation> deviations_of(const ScheduleReport& report) {
+  std::vector<Deviation> all;
+  for (std::size_t i = 0; i < report.choices.size(); ++i) {
+    const ScheduleChoice& choice = report.choices[i];
+    if (choice.taken == choice.plain || std::max(choice.taken, choice.plain) >= choice.options.size()) continue;
+    const ScheduleOption &taken = choice.options[choice.taken], &plain = choice.options[choice.plain];
+    if (plain.name().empty() || taken.name().empty()) continue;  // a choice that only its number tells apart
+    all.push_back({i, plain.name() + " " + taken.name(), taken.what, plain.what});
+  }
+  return all;
+}
+
+Schedule schedule_with(const std::vector<Deviation>& deviations) {
+  Schedule schedule;
+  for (const Deviation& deviation : deviations) schedule.deviations.push_back(deviation.line);
+  return schedule;
+}
+
+class Shrinking {
+ public:
+  Shrinking(ScheduleRuns& runs, const ScheduleRun& failing, std::uint64_t most)
+      : runs_(runs), failure_(failing.failure), most_(most) {}
+
+  /// Whether the schedule leads to the failure; then its run is the smallest so far.
+  bool fails(Schedule schedule) {
+    ++count_;
+    ScheduleRun run = runs_.run(std::move(schedule));
+    const bool is_same = run.failure.is_same(failure_);
+    if (is_same) {
+      std::swap(smallest_, run.folder);
+      schedule_ = std::move(run.schedule);
+      report_ = read_schedule_report(smallest_ + "/report", ReportPart::all);
+    }
+    if (!run.folder.empty()) std::filesystem::remove_all(run.folder);
+    return is_same;
+  }
+
+  /// Leaves parts out until no part of one deviation can be left out.
+  void reduce() {
+    std::vector<Deviation> all = deviations_of(report_);
+    std::size_t parts = 2;
+    while (!all.empty() && count_ < most_) {
+      parts = std::min(parts, all.size());
+      if (const auto rest = without_a_part(all, parts)) {
+        all = *rest;
+        parts = std::max<std::size_t>(parts - 1, 2);
+      } else if (parts == all.size()) {
+        return;
+      } else {
+        parts *= 2;
+      }
+    }
+  }
+
+  const Schedule& schedule() const { return schedule_; }
+  const ScheduleReport& report() const { return report_; }
+  const std::string& folder() const { return smallest_; }
+  std::uint64_t count() const { return count_; }
+
+ private:
+  std::optional<std::vector<Deviation>> without_a_part(const std::vector<Deviation>& all, std::size_t parts) {
+    for (std::size_t part = parts; part-- > 0 && count_ < most_;) {  // the last ones are needed least often
+      const auto begin = static_cast<std::ptrdiff_t>(all.size() * part / parts);
+      const auto end = static_cast<std::ptrdiff_t>(all.size() * (part + 1) / parts);
+      std::vector<Deviation> rest(all.begin(), all.begin() + begin);
+      rest.insert(rest.end(), all.begin() + end, all.end());
+      // Some of the rest may no longer come up without that part.
+      if (fails(schedule_with(rest))) return deviations_of(report_);
+    }
+    return {};
+  }
+
+  ScheduleRuns& runs_;
+  RunFailure failure_;
+  std::uint64_t most_;
+  std::uint64_t count_ = 0;
+  std::string smallest_;
+  Schedule schedule_;
+  ScheduleReport report_;
+};
+
+}  // namespace
+
+ShrunkFailure shrink_failure(ScheduleRuns& runs, const ScheduleRun& failing, std::uint64_t most) {
+  ShrunkFailure shrunk;
+  shrunk.is_tried = true;
+  const ScheduleReport report = read_schedule_report(failing.report_path(), ReportPart::all);
+  const std::vector<Deviation> all = deviations_of(report);
+  shrunk.before = all.size();
+  Shrinking shrinking(runs, failing, most);
+  const bool is_shrinkable = shrinking.fails({}) || shrinking.fails(schedule_with(all));
+  if (is_shrinkable) shrinking.reduce();
+  // Where deviations by their names don't lead there, all choices by their numbers may.
+  shrunk.is_replayed = is_shrinkable || shrinking.fails({"", 0, taken_choices(report), {}});
+  shrunk.deviations = shrunk.is_replayed ? deviations_of(shrinking.report()) : all;
+  shrunk.schedule = is_shrinkable        ? schedule_with(shrunk.deviations)
+                    : shrunk.is_replayed ? shrinking.schedule()
+                                         : Schedule{"", 0, taken_choices(report), {}};
+  shrunk.runs = shrinking.count();
+  shrunk.folder = shrunk.is_replayed ? shrinking.folder() : failing.folder;
+  return shrunk;
+}
+
+}  // namespace anyplace::tool
