@@ -61,7 +61,7 @@ void post_task(const ServiceTask& task, bool is_release = false) noexcept;
 void post_step(const PollStep& step) noexcept;
 
 /// Runs `task` on the service thread. May be called on any thread, also inside callbacks. The task doesn't throw. A
-/// task that is posted after stop_service() is never run.
+/// task that is posted after stop_service() is run by finish_service(), and one that is posted later never.
 template <class Function>
 void post_to_service(Function task) noexcept {
   post_task(ServiceTask(task));
