@@ -447,7 +447,11 @@ void CpuSimBackend::device_sample(std::int32_t device, anyplace_device_sample& o
   sampled.memory_total_bytes(limit);
   sampled.memory_used_bytes(limit - object.memory().free_bytes());
   Scheduler& scheduler = object.scheduler();
-  sampled.compute_active_ns(static_cast<std::uint64_t>(scheduler.worked_ns()) / scheduler.limit());
+  // In the deterministic mode one operation at a time is executed, and not by the scheduler's workers.
+  const Director* const director = Director::get();
+  sampled.compute_active_ns(director != nullptr
+                                ? static_cast<std::uint64_t>(director->worked_ns())
+                                : static_cast<std::uint64_t>(scheduler.worked_ns()) / scheduler.limit());
   sampled.active_clock_ns(static_cast<std::uint64_t>(now_ns()));
   sampled.source("cpu_sim's own counters: the workers' time, which all its devices share, and the device's memory");
 }

@@ -22,6 +22,10 @@ namespace {
 // every strategy. The core asks for a few events at a time, too, when it looks for memory that is free again.
 constexpr unsigned most_in_vain = 10;
 
+// An option that was passed over so often in a row is taken, so that a loop of one thread doesn't keep the others from
+// going on for ever, which would be waiting for them: eager always goes on with the thread that ran.
+constexpr unsigned most_passed_over = 500;
+
 // A wait whose time runs out takes so much real time at most, as its virtual time is another one. A shorter wait takes
 // its time, so that a host that reads its own clock doesn't find that it ended too early.
 constexpr std::int64_t longest_real_wait_ns = 50'000'000;
@@ -130,7 +134,8 @@ bool Director::begin_call(const char* name) {
 void Director::end_call(Outcome outcome) {
   Lock lock = enter();
   Caller& caller = self();
-  caller.in_vain = outcome == Outcome::not_ready ? caller.in_vain + 1 : 0;
+  if (outcome == Outcome::changed) caller.in_vain = 0;
+  if (outcome == Outcome::not_ready) ++caller.in_vain;
   if (outcome != Outcome::nothing && !stopped_) take_turn(lock, caller, Caller::State::returns);
   give_turn(&caller);
 }
@@ -326,9 +331,21 @@ std::size_t Director::choose(const std::vector<Candidate>& candidates) {
   if (plain == candidates.size()) plain = 0;
   std::vector<std::string> what;
   for (const Candidate& candidate : candidates) what.push_back(what_of(candidate));
-  const std::size_t taken = ask(options, plain, what);
+  const std::size_t taken = or_passed_over(candidates, ask(options, plain, what));
   report_choice(candidates, taken, plain);
   ++choices_;
+  return taken;
+}
+
+/// Returns the candidate that was passed over for too long, or `taken` if there is none.
+std::size_t Director::or_passed_over(const std::vector<Candidate>& candidates, std::size_t taken) {
+  const auto counter_of = [](const Candidate& each) -> unsigned& {
+    return each.task != nullptr ? each.task->passed_over : each.caller->passed_over;
+  };
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (++counter_of(candidates[i]) > most_passed_over) taken = i;
+  }
+  counter_of(candidates[taken]) = 0;
   return taken;
 }
 
@@ -426,6 +443,7 @@ void Director::run_executor(Executor& executor) noexcept {
 /// Executes the candidate's operation, and returns when it is over or blocked.
 void Director::execute(Lock& lock, const Candidate& candidate) {
   const std::int64_t begin_ns = now_ns();
+  const std::int64_t real_begin_ns = cpu_sim::now_ns();
   clock_ns_.store(begin_ns + costs_.operation_ns(candidate.operation), std::memory_order_relaxed);
   std::erase(ready_, candidate.task);
   for (Caller* const caller : callers_) caller->in_vain = 0;
@@ -453,6 +471,7 @@ void Director::execute(Lock& lock, const Candidate& candidate) {
     executor->wake.notify_one();
     settle(lock);
   }
+  worked_ns_.fetch_add(cpu_sim::now_ns() - real_begin_ns, std::memory_order_relaxed);
   report_ran(candidate.operation, begin_ns, executor != nullptr && executor->task == candidate.task);
 }
 

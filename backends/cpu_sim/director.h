@@ -97,6 +97,8 @@ class Director {
   bool leave_turn(const char* why);
   void take_turn_again();
 
+  /// Returns the real time that operations have taken so far.
+  std::int64_t worked_ns() const noexcept { return worked_ns_.load(std::memory_order_relaxed); }
   std::int64_t now_ns() const noexcept { return clock_ns_.load(std::memory_order_relaxed); }
 
  private:
@@ -111,7 +113,8 @@ class Director {
     std::span<const Record> records;       // It waits for them.
     std::int64_t deadline_ns = INT64_MAX;  // It waits until this virtual time.
     std::int64_t real_deadline_ns = INT64_MAX;
-    unsigned in_vain = 0;  // So many calls in a row found that something isn't done, and nothing happened since.
+    unsigned passed_over = 0;  // It could have gone on at so many choices since it last did.
+    unsigned in_vain = 0;      // So many calls in a row found that something isn't done, and nothing happened since.
     std::condition_variable turn;
   };
   struct Executor {
@@ -160,6 +163,7 @@ class Director {
   void mark_needed(std::vector<Candidate>& candidates);
   std::size_t index_of_first_ready(const std::vector<Candidate>& candidates) const;
   std::size_t choose(const std::vector<Candidate>& candidates);
+  static std::size_t or_passed_over(const std::vector<Candidate>& candidates, std::size_t taken);
   std::size_t ask(const std::vector<Option>& options, std::size_t plain, const std::vector<std::string>& what);
   void execute(Lock& lock, const Candidate& candidate);
   bool execute_silent(Lock& lock);
@@ -199,6 +203,7 @@ class Director {
   const CostModel costs_{};
   const bool prints_hash_;
   std::atomic<std::int64_t> clock_ns_{1'000'000};  // It is written under mutex_.
+  std::atomic<std::int64_t> worked_ns_{0};
   std::atomic<bool> started_{false};
   std::atomic<bool> stopped_{false};
 

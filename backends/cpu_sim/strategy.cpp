@@ -40,19 +40,7 @@ class Eager final : public Strategy {
   std::size_t choose(std::span<const Option>, std::size_t plain) override { return plain; }
 };
 
-class Lazy final : public Strategy {
- public:
-  std::size_t choose(std::span<const Option> options, std::size_t plain) override {
-    const auto index_of_first = [options](auto matches) {
-      return static_cast<std::size_t>(std::find_if(options.begin(), options.end(), matches) - options.begin());
-    };
-    const std::size_t thread = index_of_first([](const Option& option) { return option.is_thread; });
-    if (thread < options.size()) return thread;
-    const std::size_t needed = index_of_first([](const Option& option) { return option.is_needed; });
-    return needed < options.size() ? needed : plain;
-  }
-};
-
+/// Takes the actors in turn, by their numbers.
 class RoundRobin final : public Strategy {
  public:
   std::size_t choose(std::span<const Option> options, std::size_t) override {
@@ -70,6 +58,22 @@ class RoundRobin final : public Strategy {
 
  private:
   std::optional<std::uint64_t> last_;
+};
+
+/// Takes threads, in turn, while one can go on, and then what one waits for.
+class Lazy final : public Strategy {
+ public:
+  std::size_t choose(std::span<const Option> options, std::size_t plain) override {
+    // Threads come before streams.
+    const auto streams =
+        std::find_if(options.begin(), options.end(), [](const Option& each) { return !each.is_thread; });
+    if (streams != options.begin()) return threads_.choose({options.begin(), streams}, 0);
+    const auto needed = std::find_if(options.begin(), options.end(), [](const Option& each) { return each.is_needed; });
+    return needed != options.end() ? static_cast<std::size_t>(needed - options.begin()) : plain;
+  }
+
+ private:
+  RoundRobin threads_;
 };
 
 class RandomWalk final : public Strategy {

@@ -44,6 +44,7 @@ class Task {
   virtual void step() noexcept = 0;
   /// Says what the task does next. Nobody has the task meanwhile, or the thread that has it is blocked.
   virtual void describe(Operation& out) = 0;
+  unsigned passed_over = 0;  ///< The director counts the choices since one took the task.
 
   /// Returns whether it is in the ready queue. This is a hint: it may be out of date.
   bool queued() const noexcept { return queued_.load(std::memory_order_relaxed); }

@@ -79,6 +79,7 @@ void mark_at_last(GraphExecState& exec, const char* operation) {
 bool is_past(EventState& event) noexcept {
   const DeviceState& device = *event.device;
   if (device.lost.load(std::memory_order_relaxed)) return true;
+  const DropsErrors drops;
   try {
     return query(event, "~GraphExec");
   } catch (const std::exception&) {

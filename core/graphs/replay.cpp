@@ -162,6 +162,7 @@ void Replay::submit_all(const GraphContent& content, StreamState& stream, const 
 void Replay::join_after_failure(StreamState& stream, const char* operation) noexcept {
   for (std::uint32_t lane = 1; lane < lanes_.size(); ++lane) {
     StreamState& helper = *lanes_[lane].helper;
+    const DropsErrors drops;
     try {
       const std::unique_ptr<EventState> reached = make_event(*helper.device, 0, operation);
       record(*reached, helper, operation);

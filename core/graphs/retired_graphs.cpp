@@ -51,6 +51,7 @@ void put_into(Retired& list, Retired work) noexcept {
 
 bool is_finished(RetiredWork& work) noexcept {
   const CoreCalls scope;
+  const DropsErrors drops;
   if (work.device->lost.load(std::memory_order_relaxed)) return true;
   if (work.last) return is_surely_idle(*work.last, operation);
   return work.done == nullptr || is_past(*work.done);
@@ -84,6 +85,7 @@ bool end_if_finished(RetiredWork* retired) noexcept {
 
 void wait_for(RetiredWork& work) noexcept {
   const CoreCalls scope;
+  const DropsErrors drops;
   try {
     if (work.last) {
       static_cast<void>(synchronize(*work.device, ANYPLACE_FOREVER, operation));

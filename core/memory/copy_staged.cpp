@@ -327,6 +327,7 @@ void drop_staging() noexcept {
   for (auto i = resting.begin(); i != resting.end();) {
     const auto lane = i++;
     bool finished = false;
+    const DropsErrors drops;
     try {
       finished = lane->finished("exit");
     } catch (const std::exception&) {  // the device may still use the memory

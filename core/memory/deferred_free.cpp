@@ -89,6 +89,7 @@ void note_loss(BufferState& buffer, const DeviceState& lost) noexcept {
 /// Records an event behind the stream's work, for the buffer to wait for. Returns false if that failed.
 bool mark(BufferState& buffer, StreamState& stream) noexcept {
   DeviceState& device = *stream.device;
+  const DropsErrors drops;
   bool marked = false;
   try {
     if (!device.lost.load(std::memory_order_relaxed)) {
@@ -107,6 +108,7 @@ bool mark(BufferState& buffer, StreamState& stream) noexcept {
 /// Whether the event is complete, or can't be queried any more because its device is lost.
 bool is_past(BufferState& buffer, EventState& event) noexcept {
   const CoreCalls scope;
+  const DropsErrors drops;
   const DeviceState& device = *event.device;
   try {
     if (!device.lost.load(std::memory_order_relaxed) && query(event, operation)) return true;
@@ -120,6 +122,7 @@ bool is_past(BufferState& buffer, EventState& event) noexcept {
 /// Whether everything that was submitted to the device, or is held back for it, is done.
 bool has_no_work(DeviceState& device) noexcept {
   const CoreCalls scope;
+  const DropsErrors drops;
   try {
     return synchronize(device, 0, operation);
   } catch (const std::exception&) {
@@ -192,6 +195,7 @@ void wait_for_device(DeviceState& device) noexcept {
 
 void wait_for(BufferState& buffer) noexcept {
   for (const std::unique_ptr<EventState>& event : buffer.behind) {
+    const DropsErrors drops;
     try {
       static_cast<void>(synchronize(*event, ANYPLACE_FOREVER, operation));
     } catch (const std::exception&) {

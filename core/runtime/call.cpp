@@ -44,6 +44,8 @@ Message* make_pending_message() {
 
 }  // namespace
 
+constinit thread_local unsigned DropsErrors::depth = 0;
+
 // ---- Refusals ------------------------------------------------------------------------------------------------------
 
 void fail(ErrorCode code, std::string place, const char* operation, std::string text) {
@@ -86,7 +88,7 @@ void refuse_call(const char* operation) {
 }
 
 void refuse_lost(const DeviceState& device, const char* operation) {
-  device.loss_is_told = true;
+  if (!DropsErrors::here()) device.loss_is_told = true;
   ErrorDetails details;
   details.code = ErrorCode::device_lost;
   details.place = device.place;
@@ -160,7 +162,7 @@ void keep_loss(DeviceState& device, const Error& error) {
 }
 
 void raise(anyplace_status status, DeviceState& device, const char* operation) {
-  if (status == ANYPLACE_STATUS_DEVICE_LOST) device.loss_is_told = true;
+  if (status == ANYPLACE_STATUS_DEVICE_LOST && !DropsErrors::here()) device.loss_is_told = true;
   throw make_error(status, device, operation);
 }
 

@@ -63,6 +63,20 @@ inline void check(anyplace_status status, const Object& object, const char* oper
     raise(status, *object.device, operation);
 }
 
+/// While one lives, the calling thread's Errors are dropped: they tell nobody of a device's loss.
+class DropsErrors {
+ public:
+  DropsErrors() noexcept { ++depth; }
+  DropsErrors(const DropsErrors&) = delete;  // it is bound to its scope
+  DropsErrors& operator=(const DropsErrors&) = delete;
+  ~DropsErrors() { --depth; }
+
+  static bool here() noexcept { return depth != 0; }
+
+ private:
+  static constinit thread_local unsigned depth;
+};
+
 /// For destructors and background threads: gives a failure to the error handler instead of throwing it.
 void check_quietly(anyplace_status status, DeviceState& device, const char* operation) noexcept;
 /// As check_quietly(), for an entry that gives something back: on a lost device its failure means nothing, so it is

@@ -94,8 +94,8 @@ TEST_CASE("Given ten seeds, Then a program of two streams has several schedules,
 
 TEST_CASE("Given any strategy, Then every program ends as it does in threads mode") {
   for (const char* strategy : strategies) {
-    for (const char* program : {"query_loop", "two_threads", "lock_held", "blocked_host_function", "time_runs_out",
-                                "waits", "virtual_times", "graph_of_host_functions"}) {
+    for (const char* program : {"query_loop", "two_threads", "endless", "lock_held", "blocked_host_function",
+                                "time_runs_out", "waits", "virtual_times", "graph_of_host_functions"}) {
       const Scheduled ended = run(program, strategy, "3");
       INFO(strategy << ", " << program << ": " << ended.out);
       CHECK(ended.status == 0);
@@ -235,6 +235,21 @@ TEST_CASE("Program: a loop that asks whether a stream is done", "[.query_loop]")
   first.run([] {});
   second.run([] {});
   while (!first.done() || !second.done()) continue;
+}
+
+TEST_CASE("Program: two threads submit, each until something else has gone on", "[.endless]") {
+  Plugin plugin;
+  Stream first(plugin), second(plugin);
+  std::atomic<bool> stream_has_run{false}, stop{false};
+  std::thread other([&] {
+    while (!stop) first.run([] {});
+  });
+  second.run([&] { stream_has_run = true; });
+  while (!stream_has_run) first.run([] {});
+  stop = true;
+  other.join();
+  CHECK(first.synchronize());
+  CHECK(second.synchronize());
 }
 
 TEST_CASE("Program: a host function and a kernel need a lock that the submitting thread holds", "[.lock_held]") {

@@ -302,6 +302,25 @@ TEST_CASE("A device that is lost while memory waits to be freed takes it all the
   CHECK(reports.all().empty());
 }
 
+TEST_CASE("A loss that only the core's own look at pending memory finds is told by the free that finds it, too") {
+  without_cache();
+  const Device device("sim_plain:0");
+  Controls& controls = controls_of(device);
+  const CaughtReports reports;
+  const Stream stream(device);
+  Buffer pending(stream, 100);
+  Buffer idle(stream, 100);
+  {
+    HostGate gate(stream);
+    pending = Buffer();
+    controls.lost_in_free = controls.lost = true;
+    idle = Buffer();
+  }
+  CHECK(controls.frees == 2);
+  REQUIRE(reports.all().size() == 1);
+  CHECK_THAT(reports.all().front(), Catch::Contains("freeing memory: device_lost"));
+}
+
 TEST_CASE("Memory that no event can stand for is freed when the device is idle") {
   without_cache();
   give_devices_memory("1MiB");

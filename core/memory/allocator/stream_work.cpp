@@ -35,6 +35,7 @@ void StreamWork::given(std::uint64_t id) noexcept {
 
 bool StreamWork::is_complete(EventState& event) noexcept {
   const CoreCalls scope;
+  const DropsErrors drops;
   try {
     return device_.lost.load(std::memory_order_relaxed) || query(event, operation);
   } catch (const std::exception&) {
@@ -43,6 +44,7 @@ bool StreamWork::is_complete(EventState& event) noexcept {
 }
 
 bool StreamWork::record_behind(Stream& stream) noexcept {
+  const DropsErrors drops;
   try {
     if (stream.behind == nullptr) stream.behind = take_event(device_);
     record_behind_work(*stream.behind, *stream.state, operation);
@@ -90,6 +92,7 @@ std::unique_ptr<EventState> StreamWork::mark(std::uint64_t id) noexcept {
   if (found == nullptr) return nullptr;
   StreamState* const stream = found->state;
   if (stream == nullptr || stream->held.load(std::memory_order_acquire)) return nullptr;
+  const DropsErrors drops;
   try {
     std::unique_ptr<EventState> event = take_event(device_);
     record_behind_work(*event, *stream, operation);

@@ -26,6 +26,7 @@ struct Controls {
 
   // -- Told.
   std::atomic<bool> lost{false};                  ///< entries that submit answer DEVICE_LOST
+  std::atomic<bool> lost_in_free{false};          ///< so does memory_free, having freed
   std::atomic<bool> memory_unknown{false};        ///< device_memory tells nothing
   std::atomic<bool> free_synchronises{false};     ///< memory_free first waits for the device, as a vendor's may
   std::atomic<std::uint64_t> failing_records{0};  ///< so many event_record fail

@@ -131,7 +131,8 @@ struct ForwardingLayer : test::Layer {
     if (controls.free_synchronises.load() && !controls.lost.load()) {
       pass_on<&Table::device_synchronize>(device, ANYPLACE_FOREVER);
     }
-    return pass_on<&Table::memory_free>(device, kind, shifted.take_base(address));
+    const anyplace_status status = pass_on<&Table::memory_free>(device, kind, shifted.take_base(address));
+    return controls.lost_in_free.load() ? anyplace_status{ANYPLACE_STATUS_DEVICE_LOST} : status;
   }
 
   anyplace_status virtual_map_all(int32_t device, anyplace_address address, const anyplace_physical* physicals,
