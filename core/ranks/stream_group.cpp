@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "ranks/engine_error.h"
 #include "ranks/host_runtime.h"
 #include "runtime/call.h"
+#include "runtime/layer_notes.h"
 #include "runtime/service.h"
 #include "runtime/shortage.h"
 #include "streams/event_state.h"
@@ -88,9 +90,12 @@ class StreamGroup final : public EngineGroup, public std::enable_shared_from_thi
   bool has_entry_ = false;    ///< there is an Entry that has the group
   bool is_to_abort_ = false;  ///< there is to be no other Entry, and the one that there is aborts the group at its end
   const Buffer scratch_;      ///< the memory that a barrier works on
-  std::mutex pending_mutex_;  // guards the two below; the backend's event_query is called under it
+  std::mutex pending_mutex_;  // guards the three below; the backend's event_query is called under it
   std::deque<Pending> pending_;
   bool watched_ = false;  ///< the polling thread calls look()
+  /// The events behind each stream's last operation, which layers are to hear that wait() waited for: look() may have
+  /// found them complete before, and that isn't the application's to know. Empty unless layers listen.
+  std::map<std::uint64_t, std::shared_ptr<EventState>> unheard_;
 };
 
 StreamGroup::~StreamGroup() {
@@ -216,6 +221,7 @@ void StreamGroup::submit(const Pin<StreamState>& stream, const std::vector<Part>
 void StreamGroup::watch(Pending pending) {
   auto self = std::make_unique<std::shared_ptr<StreamGroup>>(shared_from_this());
   const std::lock_guard lock(pending_mutex_);
+  if (layers_listen()) unheard_[pending.stream_id] = pending.after;
   pending_.push_back(std::move(pending));
   if (std::exchange(watched_, true)) return;
   poll_in_service([group = self.release()] {
@@ -227,6 +233,7 @@ void StreamGroup::watch(Pending pending) {
 
 /// Watches the pending operations once, on the polling thread. Returns true if there is nothing to watch any more.
 bool StreamGroup::look() noexcept {
+  const CoreCalls scope;
   bool is_over = false;
   try {
     if (!failure()) look_closely();
@@ -302,8 +309,15 @@ bool StreamGroup::wait(const Deadline& deadline) {
     std::shared_ptr<EventState> first;
     {
       const std::lock_guard lock(pending_mutex_);
-      if (pending_.empty() || failure()) return true;
-      first = pending_.front().after;
+      if (failure()) return true;
+      if (!pending_.empty()) {
+        first = pending_.front().after;
+      } else if (!unheard_.empty()) {
+        first = unheard_.begin()->second;
+        unheard_.erase(unheard_.begin());
+      } else {
+        return true;
+      }
     }
     if (!synchronize(*first, deadline.left(), group_operation)) return failure().has_value();
     const std::lock_guard lock(pending_mutex_);

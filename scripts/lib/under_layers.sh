@@ -7,12 +7,12 @@
 silent() {
   local python=$1 reports=$2
   shift 2
-  rm -f "$reports"
+  rm -f "${reports%% *}"
   ANYPLACE_LAYERS=validate ANYPLACE_VALIDATE="log report=$reports" "$@" || return
   "$python" -c 'import json, sys
 found = json.load(open(sys.argv[1]))["reports"]
 print(len(found), "reports")
-sys.exit(bool(found))' "$reports"
+sys.exit(bool(found))' "${reports%% *}"
 }
 
 # traced PYTHON TRACE COMMAND...: it succeeds under the layer trace, and a reader with Perfetto's published schema finds the trace whole.
