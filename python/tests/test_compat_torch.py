@@ -396,6 +396,7 @@ def test_the_generic_names_of_torch_are_there(second):
     accelerator = torch_accelerator
     assert accelerator.is_available() and accelerator.device_count() == torch_cuda.device_count()
     stream = accelerator.Stream("cuda:1", priority=-1)
+    assert accelerator.Stream(device="cuda:1").device == stream.device
     with accelerator.device_index(1):
         assert accelerator.current_device_index() == 1
     with accelerator.device_index(None):

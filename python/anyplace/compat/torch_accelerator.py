@@ -21,7 +21,7 @@ class Stream(torch_cuda.Stream):
         if len(args) == 3:
             keywords.update(zip(("stream_id", "device_index", "device_type"), args, strict=True))
             args = ()
-        super().__init__(args[0] if args else None, priority, **keywords)
+        super().__init__(*args, priority=priority, **keywords)
 
 
 class Event(torch_cuda.Event):
