@@ -388,8 +388,10 @@ def test_a_foreign_tensor_on_a_device_stays_until_its_streams_work_is_done(strea
     kind, index = lent.__dlpack_device__()
     producer = Capsule(data=lent.address, device_type=kind, device_id=index)
     if capturing:
+        taken = anyplace.from_dlpack(producer, stream=stream)
         with stream.capture() as graph:
-            stream.copy(onto, anyplace.from_dlpack(producer, stream=stream))
+            stream.copy(onto, taken)
+            del taken
         assert producer.deleted == 0
         graph.close()
         assert producer.deleted == 1
