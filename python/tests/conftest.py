@@ -13,8 +13,8 @@ import anyplace
 from anyplace import compat
 
 
-# What these fixtures give is one thing, which several threads at once would take from each other.
-ALONE = {"gate", "hold", "run", "run_tests"}
+# What these fixtures give is one thing, which several threads at once would take from each other, or the thread's own.
+ALONE = {"core_device", "gate", "hold", "numbers", "run", "run_tests"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
