@@ -38,6 +38,7 @@ class Tensor:
         """The array, or a copy into `out` in the current stream's order."""
         if out is None:
             anyplace.Device(_place()).synchronize()
+            assert self._values is not None, "what is computed reads what isn't there yet: the streams are ordered wrongly"
             return self._values
         return Tensor.computed(numpy.copyto, out, self)
 
