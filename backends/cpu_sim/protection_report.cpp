@@ -4,6 +4,7 @@
 //
 // A fault is raised by the thread's own instruction, which is one of a kernel, a copy or the host and never one of the
 // tables' code. So the thread doesn't hold mutex_ already.
+#include <anyplace/backend/device_backend.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <ucontext.h>

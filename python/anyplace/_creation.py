@@ -246,6 +246,8 @@ def to_device(array: Array, device: Device | str, stream: Stream | None) -> Arra
     made = Array(where, array.shape, array.dtype)
     with ordered(where, [array]):
         where.copy(made, array)
+    if array.device is None:
+        where.synchronize()  # no stream orders what the memory's owner writes next
     return made
 
 

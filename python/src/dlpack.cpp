@@ -173,9 +173,9 @@ Array take(const nb::object& capsule, const dlpack::ImportOptions& options) {
   const char* const used = std::is_same_v<Tensor, DLManagedTensor> ? "used_dltensor" : "used_dltensor_versioned";
   if (PyCapsule_SetName(capsule.ptr(), used) != 0) throw nb::python_error();
   if constexpr (std::is_same_v<Tensor, DLManagedTensor>) {
-    return dlpack::from_dlpack_unversioned(tensor, options);
+    return kept_in_order(dlpack::from_dlpack_unversioned(tensor, options));
   } else {
-    return dlpack::from_dlpack(tensor, options);
+    return kept_in_order(dlpack::from_dlpack(tensor, options));
   }
 }
 

@@ -142,7 +142,7 @@ int from_python(void* object, DLManagedTensorVersioned** out) noexcept {
 }
 
 int to_python(DLManagedTensorVersioned* tensor, void** out) noexcept {
-  return guarded([&] { *out = on_current_stream(dlpack::from_dlpack(tensor)).release().ptr(); });
+  return guarded([&] { *out = on_current_stream(kept_in_order(dlpack::from_dlpack(tensor))).release().ptr(); });
 }
 
 int view_of_python(void* object, DLTensor* out) noexcept {
@@ -236,7 +236,7 @@ std::optional<Array> take_by_table(nb::handle x, const dlpack::ImportOptions& op
   if (table == nullptr) return std::nullopt;
   DLManagedTensorVersioned* tensor = nullptr;
   if (table->from_python(x.ptr(), &tensor) != 0) throw nb::python_error();
-  Array array = dlpack::from_dlpack(tensor, options);
+  Array array = kept_in_order(dlpack::from_dlpack(tensor, options));
   wait_for_producer(*table, array);
   return array;
 }

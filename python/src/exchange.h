@@ -33,6 +33,11 @@ nb::object on_current_stream(Array array);
 /// Empty if the type has no table of this version.
 std::optional<Array> take_by_table(nb::handle x, const dlpack::ImportOptions& options);
 
+/// The array, whose owner is another library. When it goes, the owner keeps the memory until the work that the array's
+/// stream was given by then is done. Memory of the host is returned as it is: who copies it keeps it. Needs
+/// the GIL.
+Array kept_in_order(const Array& array);
+
 /// Adds __dlpack_c_exchange_api__ to the classes.
 void bind_exchange();
 

@@ -45,14 +45,19 @@ void leave(CaptureObject& capture, const nb::object& type, const nb::object&, co
   if (!type.is_none()) graph->graph = Graph();
 }
 
-void instantiate(GraphObject& graph, bool native) {
+GraphExec instantiated(const GraphObject& graph, bool native) {
   const nb::gil_scoped_release release;
-  graph.exec = graph.graph.instantiate({native});
+  return graph.graph.instantiate({native});
 }
+
+void instantiate(GraphObject& graph, bool native) { graph.exec = instantiated(graph, native); }
 
 /// A launch may wait for the launch before.
 void launch(GraphObject& graph, const StreamObject& stream) {
-  if (!graph.exec) instantiate(graph, true);
+  if (!graph.exec) {
+    GraphExec made = instantiated(graph, true);
+    if (!graph.exec) graph.exec = std::move(made);  // another thread may have been first, and launch it now
+  }
   const nb::gil_scoped_release release;
   graph.exec.launch(stream.view);
 }
@@ -65,9 +70,9 @@ void bind_graphs(nb::module_& module) {
       .def("__exit__", &leave, "type"_a.none(), "value"_a.none(), "traceback"_a.none());
   nb::class_<GraphObject>(module, "Graph",
                           "Work that is captured once and launched again and again. It keeps what it uses.")
-      .def("launch", &launch, "stream"_a,
+      .def("launch", &launch, nb::lock_self(), "stream"_a,
            "Launches all of it in the stream's order; makes it ready at the first launch.")
-      .def("instantiate", &instantiate, nb::kw_only(), "native"_a = true,
+      .def("instantiate", &instantiate, nb::lock_self(), nb::kw_only(), "native"_a = true,
            "Makes it ready to be launched. With `native` false the nodes are submitted one by one in any case.")
       .def(
           "update",

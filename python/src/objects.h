@@ -60,7 +60,7 @@ struct LauncherObject {
 struct GraphObject {
   Graph graph;
   GraphExec exec;                                 ///< null before the first launch
-  std::vector<std::shared_ptr<LentMemory>> kept;  ///< memory of the host that its copies use
+  std::vector<std::shared_ptr<const void>> kept;  ///< memory that others own and its copies use
 };
 
 /// The calling thread's current stream on `device`, with its owner.
@@ -72,8 +72,9 @@ void set_python_error(const Error& error) noexcept;
 /// Copies in the stream's order. Each side is a Buffer, an Array, a HostBuffer, or an object that lends memory.
 void copy_between(const StreamObject& stream, const nb::object& destination, const nb::object& source);
 /// Keeps the memory until the work that `stream` was given up to now is done. In a capture it is kept with the graph.
-void keep_until_done(const StreamView& stream, LentMemory memory);
-/// Gives back what such work no longer uses.
+/// Needs no GIL.
+void keep_until_done(const StreamView& stream, std::shared_ptr<const void> memory);
+/// Gives back what such work no longer uses. Needs the GIL.
 void release_finished();
 /// Memory that copies use is kept with the graph while it is captured: from its addition to its removal.
 void add_capture(GraphObject* graph);

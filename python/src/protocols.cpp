@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "arguments.h"
+#include "exchange.h"
 #include "extensions.h"
 #include "host_calls.h"
 #include "objects.h"
@@ -92,9 +93,8 @@ Array array_at(const StreamObject& stream, const Whole& address, const std::stri
   const ArrayView view = strides ? ArrayView::at(place, first, type, Extents(shape), Extents(*strides))
                                  : ArrayView::at(place, first, type, Extents(shape));
   PyObject* const kept = nb::object(owner).release().ptr();
-  return Array::share(view, stream.view, std::shared_ptr<const void>(kept, [](const void* object) {
-                        drop_reference(static_cast<PyObject*>(const_cast<void*>(object)));
-                      }));
+  const auto drop = [](const void* object) { drop_reference(static_cast<PyObject*>(const_cast<void*>(object))); };
+  return kept_in_order(Array::share(view, stream.view, std::shared_ptr<const void>(kept, drop)));
 }
 
 }  // namespace
@@ -123,7 +123,7 @@ void bind_protocols(nb::module_& module) {
           "device"_a, nb::kw_only(), "stream"_a = nb::none(),
           nb::sig("def to_device(self, device: Device | str, /, *, stream: Stream | None = None) -> Array"),
           "The array on that device: itself if it is there, else a copy in the order of `stream`, which is one of that "
-          "device. Doesn't wait.");
+          "device. Doesn't wait, but for memory of the host, which was read when this returns.");
   module.def("fill_array", &fill_array, "stream"_a, "array"_a, "element"_a,
              nb::sig("def fill_array(stream: Stream, array: Array, element: typing_extensions.Buffer) -> None"));
   module.def("pinned_array", &pinned_array, nb::keep_alive<0, 1>(), "stream"_a, "shape"_a, "dtype"_a);

@@ -104,15 +104,25 @@ bool synchronize(const StreamObject& stream, std::optional<double> timeout) {
   return done;
 }
 
-nb::object record_event(const StreamObject& stream, const nb::object& event, bool timing) {
+/// Objects of Python's are touched outside of a Submission, which may have given the GIL up.
+void record(const StreamObject& stream, const EventObject& event) {
   const Submission submission;
-  if (event.is_none()) {
-    EventOptions options;
-    options.timing = timing;
-    return nb::cast(EventObject{stream.view.record_event(options)});
+  stream.view.record_event(event.event);
+}
+
+Event new_record(const StreamObject& stream, const EventOptions& options) {
+  const Submission submission;
+  return stream.view.record_event(options);
+}
+
+nb::object record_event(const StreamObject& stream, const nb::object& event, bool timing) {
+  if (!event.is_none()) {
+    record(stream, nb::cast<const EventObject&>(event));
+    return event;
   }
-  stream.view.record_event(nb::cast<const EventObject&>(event).event);
-  return event;
+  EventOptions options;
+  options.timing = timing;
+  return nb::cast(EventObject{new_record(stream, options)});
 }
 
 void fill(const StreamObject& stream, const BufferObject& buffer, const nb::object& value) {

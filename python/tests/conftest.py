@@ -13,6 +13,20 @@ import anyplace
 from anyplace import compat
 
 
+# What these fixtures give is one thing, which several threads at once would take from each other, or the thread's own.
+ALONE = {"core_device", "gate", "hold", "numbers", "run", "run_tests"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "thread_unsafe(reason): pytest-run-parallel runs the test in one thread")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if ALONE & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.thread_unsafe(reason="its fixtures are for one thread"))
+
+
 @pytest.fixture(scope="session")
 def place() -> str:
     return os.environ.get("ANYPLACE_TEST_PLACE", "cpu_sim:0")

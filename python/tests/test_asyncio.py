@@ -53,6 +53,7 @@ def test_many_waits_take_one_thread(device, stream, gate):
     asyncio.run(main())
 
 
+@pytest.mark.thread_unsafe(reason="the fault of a stream is one")
 def test_a_fault_of_the_stream_is_raised_where_it_is_awaited(stream):
     def fail():
         raise KeyError("host")

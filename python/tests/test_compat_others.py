@@ -190,6 +190,7 @@ def test_paddles_figures_and_seeds_are_there(capsys):
 # -- MindSpore.
 
 
+@pytest.mark.thread_unsafe(reason="what it makes current is the process's")
 def test_the_program_of_mindspores_page_of_streams_runs():
     first, second = mindspore_hal.Stream(), mindspore_hal.Stream()
     marked, done = mindspore_hal.Event(), mindspore_hal.Event()
@@ -206,6 +207,7 @@ def test_the_program_of_mindspores_page_of_streams_runs():
     assert second.query()
 
 
+@pytest.mark.thread_unsafe(reason="what it looks at is the process's")
 def test_mindspores_current_stream_is_the_processs():
     stream, seen = mindspore_hal.Stream(), []
     with mindspore_hal.StreamCtx(stream):

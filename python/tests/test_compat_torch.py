@@ -236,6 +236,7 @@ def test_out_of_memory_is_torchs_error_and_no_memory_error():
     assert not isinstance(caught.value, MemoryError)
 
 
+@pytest.mark.thread_unsafe(reason="what it looks at is the process's")
 def test_the_fraction_of_memory_is_kept():
     torch_cuda.set_per_process_memory_fraction(0.5)
     try:
@@ -263,6 +264,7 @@ def test_a_snapshot_is_what_the_viewer_opens(tmp_path):
     json.dumps(torch_cuda.memory_snapshot())
 
 
+@pytest.mark.thread_unsafe(reason="what it looks at is the process's")
 def test_a_state_of_random_numbers_is_the_seed_and_the_offset():
     torch_cuda.manual_seed(7)
     assert torch_cuda.initial_seed() == 7
@@ -286,6 +288,7 @@ def test_ranges_tell_their_depth():
         torch_cuda.nvtx.mark("here")
 
 
+@pytest.mark.thread_unsafe(reason="a stream is captured once at a time")
 def test_a_graph_is_captured_and_replayed():
     calls = []
     graph = torch_cuda.CUDAGraph()
@@ -306,6 +309,7 @@ def test_a_graph_is_captured_and_replayed():
         graph.replay()
 
 
+@pytest.mark.thread_unsafe(reason="a global capture forbids calls of other threads")
 def test_an_exception_in_a_capture_goes_on_and_ends_it():
     graph, stream = torch_cuda.CUDAGraph(), torch_cuda.Stream()
     with pytest.raises(KeyError), torch_cuda.graph(graph, stream=stream):
@@ -314,6 +318,7 @@ def test_an_exception_in_a_capture_goes_on_and_ends_it():
     stream.synchronize()
 
 
+@pytest.mark.thread_unsafe(reason="a global capture forbids calls of other threads")
 def test_waiting_in_a_capture_is_an_accelerator_error():
     graph, stream = torch_cuda.CUDAGraph(), torch_cuda.Stream()
     with pytest.raises(torch_cuda.AcceleratorError), torch_cuda.graph(graph, stream=stream):
@@ -392,10 +397,12 @@ def test_an_allocator_of_c_functions_gives_all_memory(run, tmp_path):
     assert program.stdout == "[1000, -1000] pluggable\nTrue\n", program.stderr
 
 
+@pytest.mark.thread_unsafe(reason="what it looks at is the process's")
 def test_the_generic_names_of_torch_are_there(second):
     accelerator = torch_accelerator
     assert accelerator.is_available() and accelerator.device_count() == torch_cuda.device_count()
     stream = accelerator.Stream("cuda:1", priority=-1)
+    assert accelerator.Stream(device="cuda:1").device == stream.device
     with accelerator.device_index(1):
         assert accelerator.current_device_index() == 1
     with accelerator.device_index(None):

@@ -363,3 +363,47 @@ def test_a_foreign_tensor_is_let_go_once():
     del part
     gc.collect()
     assert producer.deleted == 1
+
+
+def test_a_copy_keeps_a_foreign_tensor_of_the_hosts_until_it_is_done(stream, reads, hold):
+    if not reads:
+        pytest.skip("a copy of memory that isn't pinned may wait")
+    source, target = Capsule(), Capsule()
+    buffer = anyplace.Buffer(stream, 8)
+    gate = hold(stream)
+    stream.copy(buffer, anyplace.from_dlpack(source))
+    stream.copy(anyplace.from_dlpack(target), buffer)
+    gc.collect()
+    assert (source.deleted, target.deleted) == (0, 0)
+    gate.set()
+    stream.synchronize()
+    assert (source.deleted, target.deleted) == (1, 1) and target.data[:] == [1, 2]
+
+
+@pytest.mark.parametrize("capturing", [False, True])
+def test_a_foreign_tensor_on_a_device_stays_until_its_streams_work_is_done(stream, reads, hold, capturing):
+    if reads:
+        pytest.skip("tensors of the simulator are the host's to others")
+    lent, onto = anyplace.zeros(2, stream=stream), anyplace.zeros(2, stream=stream)
+    kind, index = lent.__dlpack_device__()
+    producer = Capsule(data=lent.address, device_type=kind, device_id=index)
+    if capturing:
+        taken = anyplace.from_dlpack(producer, stream=stream)
+        with stream.capture() as graph:
+            stream.copy(onto, taken)
+            del taken
+        assert producer.deleted == 0
+        graph.close()
+        assert producer.deleted == 1
+        return
+    gate = hold(stream)
+    taken = anyplace.from_dlpack(producer, stream=stream)
+    stream.copy(onto, taken)
+    del taken
+    assert producer.deleted == 0
+    gate.set()
+    stream.synchronize()
+    assert producer.deleted == 1
+    taken = anyplace.from_dlpack(producer, stream=stream)
+    del taken
+    assert producer.deleted == 2  # nothing was pending

@@ -85,6 +85,7 @@ def test_a_handle_is_refused_where_it_was_made(shareable, stream):
         anyplace.ipc.import_event(shareable, 3)
 
 
+@pytest.mark.thread_unsafe(reason="a global capture forbids calls of other threads")
 def test_what_cant_be_pickled_says_why(device, stream):
     event = anyplace.Event(device)
     with pytest.raises(TypeError, match="cannot pickle this Event.*interprocess"):

@@ -2,6 +2,7 @@
 """What other libraries ask arrays for: DLPack, the array interfaces, to_device; with NumPy, torch and JAX."""
 
 import gc
+import threading
 
 import pytest
 
@@ -152,6 +153,24 @@ def test_to_device_copies_only_where_it_has_to(device, stream):
     pinned = anyplace.pinned_empty(2, "float64", stream=stream)
     stream.copy(pinned, array)
     assert pinned.to_device(device, stream=stream).tolist() == [1, 2]
+
+
+def test_to_device_has_read_memory_of_the_host_when_it_returns(device, stream, hold):
+    """No stream orders what the memory's owner writes next. Copies between devices don't wait."""
+    numpy = pytest.importorskip("numpy")
+    source = numpy.arange(4, dtype="int32")
+    gate = hold(stream)
+    threading.Timer(0.05, gate.set).start()
+    moved = anyplace.from_dlpack(source).to_device(device, stream=stream)
+    source[:] = 9
+    assert moved.tolist() == [0, 1, 2, 3]
+    others = [each for each in anyplace.devices(device.backend) if each != device]
+    if others and device.backend == "cpu_sim":  # another vendor's driver may wait in a copy between devices
+        gate = hold(stream)
+        again = moved.to_device(others[0])
+        assert not again.stream.query()
+        gate.set()
+        assert again.tolist() == [0, 1, 2, 3]
 
 
 def test_torch_and_arrays_of_the_simulator_share_memory(simulated, stream):

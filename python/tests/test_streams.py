@@ -59,6 +59,7 @@ def test_events_measure_milliseconds(device, stream):
     assert caught.value.code == "timing_disabled"
 
 
+@pytest.mark.thread_unsafe(reason="the fault of a stream is one")
 def test_what_a_host_function_raises_is_the_streams_fault_with_its_traceback(stream):
     def fail(divisor):
         return 1 // divisor
@@ -71,6 +72,7 @@ def test_what_a_host_function_raises_is_the_streams_fault_with_its_traceback(str
     assert stream.synchronize()
 
 
+@pytest.mark.thread_unsafe(reason="the fault of a stream is one")
 def test_a_host_function_may_not_use_the_library(stream):
     stream.launch_host_func(stream.synchronize)
     with pytest.raises(anyplace.StreamFault, match="not_permitted"):

@@ -21,7 +21,8 @@ class Stream(torch_cuda.Stream):
         if len(args) == 3:
             keywords.update(zip(("stream_id", "device_index", "device_type"), args, strict=True))
             args = ()
-        super().__init__(args[0] if args else None, priority, **keywords)
+        device = args[0] if args else keywords.pop("device", None)
+        super().__init__(device, priority, **keywords)
 
 
 class Event(torch_cuda.Event):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import bisect
 import gc
 import os
+import sys
 import threading
 import warnings
 import weakref
@@ -162,8 +163,9 @@ class PooledMemory(BaseMemory):
             pool._free(chunk)
         _call_hooks("free_postprocess", **figures)
 
-    def __del__(self) -> None:
-        self.free()
+    def __del__(self, ends: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not ends():  # then the module's names may be gone
+            self.free()
 
 
 class SingleDeviceMemoryPool:

@@ -61,8 +61,8 @@ class Memory(BaseMemory):
                 self._buffer = anyplace.Buffer(device.default_stream, size, kind=self._kind)
             self.ptr = self._buffer.address
 
-    def __del__(self) -> None:
-        if self._buffer is not None:
+    def __del__(self, ends: Callable[[], bool] = sys.is_finalizing) -> None:
+        if self._buffer is not None and not ends():  # then the module's names may be gone
             _waited_for(self._buffer)
             self._buffer = None
 
@@ -305,8 +305,8 @@ class _FunctionMemory(BaseMemory):
         self.device_id = get_device_id()
         self._free = free
 
-    def __del__(self) -> None:
-        if self.ptr:
+    def __del__(self, ends: Callable[[], bool] = sys.is_finalizing) -> None:
+        if self.ptr and not ends():
             self._free(self.ptr, self.device_id)
             self.ptr = 0
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -93,8 +94,9 @@ class PooledPinnedMemory(PinnedMemory):
         if memory is not None and pool is not None:
             pool._free(memory)
 
-    def __del__(self) -> None:
-        self.free()
+    def __del__(self, ends: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not ends():  # then the module's names may be gone
+            self.free()
 
 
 def _malloc(size: int) -> PinnedMemoryPointer:
