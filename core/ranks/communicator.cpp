@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -100,7 +101,7 @@ void require_memory(const Part& part, const EngineGroup& group, StreamState& str
 }
 
 /// Tells layers what an engine is about to do: they see none of its calls. A rank alone copies by the stream's own.
-void tell_layers(const EngineGroup& group, const StreamState& stream, const std::vector<Part>& parts,
+void tell_layers(const EngineGroup& group, const StreamState& stream, std::span<const Part> parts,
                  const char* operation) {
   if (!layers_listen() || group.uses_stream_calls()) return;
   std::vector<anyplace_layer_access> accesses;
@@ -141,7 +142,7 @@ void operate(const std::shared_ptr<CommunicatorState>& shared, const StreamView&
   if (part.count == 0 && part.what != Collective::barrier) return;
   OpenGroup* const open = find_open_group(shared);
   if (open == nullptr) {
-    tell_layers(group, *stream, {part}, operation);
+    tell_layers(group, *stream, {&part, 1}, operation);
     if (!group.submit_at_once(stream, part, operation)) group.submit(stream, {part}, operation);
     return;
   }
