@@ -16,6 +16,7 @@ namespace explore_test {
 using anyplace::test::contains;
 using anyplace::test::Run;
 using anyplace::test::run_command;
+using anyplace::test::run_program;
 using Catch::Matchers::Contains;
 using nlohmann::json;
 using Words = std::vector<std::string>;
@@ -24,11 +25,9 @@ namespace {
 
 /// Explores the model in that mode. Its folders are in `folder`.
 Run explore(const test::TempDir& folder, const Words& options, const Words& arguments) {
-  Words words{"explore"};
-  words.insert(words.end(), options.begin(), options.end());
-  words.insert(words.end(), {"--", ANYPLACE_EXPLORED});
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  return run_command(words, {{"TMPDIR", folder.path().string()}});
+  Words program{ANYPLACE_EXPLORED};
+  program.insert(program.end(), arguments.begin(), arguments.end());
+  return run_program("explore", options, program, folder.path().string());
 }
 
 json only_failure(const Run& run) {

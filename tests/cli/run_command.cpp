@@ -100,6 +100,16 @@ Run run_command(const std::vector<std::string>& arguments, const Variables& vari
   return run(arguments, variables, Streams::own, output);
 }
 
+Run run_program(const char* command, const std::vector<std::string>& options, const std::vector<std::string>& program,
+                const std::string& folder, Variables variables) {
+  std::vector<std::string> words{command};
+  words.insert(words.end(), options.begin(), options.end());
+  words.push_back("--");
+  words.insert(words.end(), program.begin(), program.end());
+  variables["TMPDIR"] = folder;
+  return run_command(words, variables);
+}
+
 Run run_with_input(const std::string& input, const std::vector<std::string>& arguments, const Variables& variables) {
   return run(arguments, variables, Capture(input).descriptor());
 }

@@ -24,7 +24,12 @@ struct Run : ::test::Ended {
 Run run_command(const std::vector<std::string>& arguments, const Variables& variables = {},
                 Output output = Output::kept);
 
-/// The same with `input` as standard input.
+/// Runs `anyplace COMMAND OPTIONS -- PROGRAM`, where the first of `program` is the file. What the command leaves in the
+/// folder for temporary files is in `folder`.
+Run run_program(const char* command, const std::vector<std::string>& options, const std::vector<std::string>& program,
+                const std::string& folder, Variables variables = {});
+
+/// The same as run_command() with `input` as standard input.
 Run run_with_input(const std::string& input, const std::vector<std::string>& arguments,
                    const Variables& variables = {});
 

@@ -13,6 +13,7 @@ namespace sweep_test {
 using anyplace::test::contains;
 using anyplace::test::Run;
 using anyplace::test::run_command;
+using anyplace::test::run_program;
 using Catch::Matchers::Contains;
 using nlohmann::json;
 using Words = std::vector<std::string>;
@@ -21,11 +22,9 @@ namespace {
 
 /// Sweeps the program in that mode. Its folders are in `folder`.
 Run sweep(const test::TempDir& folder, const Words& options, const Words& arguments) {
-  Words words{"sweep"};
-  words.insert(words.end(), options.begin(), options.end());
-  words.insert(words.end(), {"--", ANYPLACE_SWEPT});
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  return run_command(words, {{"TMPDIR", folder.path().string()}});
+  Words program{ANYPLACE_SWEPT};
+  program.insert(program.end(), arguments.begin(), arguments.end());
+  return run_program("sweep", options, program, folder.path().string());
 }
 
 std::map<std::string, int> outcomes(const json& answer) {

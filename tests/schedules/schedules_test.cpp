@@ -20,19 +20,16 @@
 namespace schedules_test {
 
 using anyplace::test::Run;
-using anyplace::test::run_command;
 using nlohmann::json;
 using Words = std::vector<std::string>;
 
 namespace {
 
-Run explore(const test::TempDir& folder, const Words& options, const Words& arguments, test::Variables variables = {}) {
-  Words words{"explore", "--json"};
-  words.insert(words.end(), options.begin(), options.end());
-  words.insert(words.end(), {"--", ANYPLACE_SCHEDULES});
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  variables["TMPDIR"] = folder.path().string();
-  return run_command(words, variables);
+Run explore(const test::TempDir& folder, Words options, const Words& arguments, test::Variables variables = {}) {
+  options.insert(options.begin(), "--json");
+  Words program{ANYPLACE_SCHEDULES};
+  program.insert(program.end(), arguments.begin(), arguments.end());
+  return anyplace::test::run_program("explore", options, program, folder.path().string(), std::move(variables));
 }
 
 /// The names of the programs whose turn it is, of every fourth one from `part` on of them.
