@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "ranks/engine_error.h"
 #include "ranks/host_runtime.h"
 #include "runtime/call.h"
+#include "runtime/layer_notes.h"
 #include "runtime/service.h"
 #include "runtime/shortage.h"
 #include "streams/event_state.h"
@@ -28,8 +30,8 @@ constexpr const char* group_operation = "Communicator";
 class StreamGroup final : public EngineGroup, public std::enable_shared_from_this<StreamGroup> {
  public:
   StreamGroup(const Engine& engine, const anyplace_engine_group& made, DeviceState& device,
-              std::chrono::nanoseconds timeout)
-      : EngineGroup(device, made.rank, made.size, timeout),
+              std::chrono::nanoseconds timeout, std::shared_ptr<RanksHere> here)
+      : EngineGroup(device, made.rank, made.size, timeout, std::move(here)),
         engine_(engine),
         table_(engine.table),
         group_(made.group),
@@ -88,9 +90,12 @@ class StreamGroup final : public EngineGroup, public std::enable_shared_from_thi
   bool has_entry_ = false;    ///< there is an Entry that has the group
   bool is_to_abort_ = false;  ///< there is to be no other Entry, and the one that there is aborts the group at its end
   const Buffer scratch_;      ///< the memory that a barrier works on
-  std::mutex pending_mutex_;  // guards the two below; the backend's event_query is called under it
+  std::mutex pending_mutex_;  // guards the three below; the backend's event_query is called under it
   std::deque<Pending> pending_;
   bool watched_ = false;  ///< the polling thread calls look()
+  /// The events behind each stream's last operation, which layers are to hear that wait() waited for: look() may have
+  /// found them complete before, and that isn't the application's to know. Empty unless layers listen.
+  std::map<std::uint64_t, std::shared_ptr<EventState>> unheard_;
 };
 
 StreamGroup::~StreamGroup() {
@@ -216,6 +221,7 @@ void StreamGroup::submit(const Pin<StreamState>& stream, const std::vector<Part>
 void StreamGroup::watch(Pending pending) {
   auto self = std::make_unique<std::shared_ptr<StreamGroup>>(shared_from_this());
   const std::lock_guard lock(pending_mutex_);
+  if (layers_listen()) unheard_[pending.stream_id] = pending.after;
   pending_.push_back(std::move(pending));
   if (std::exchange(watched_, true)) return;
   poll_in_service([group = self.release()] {
@@ -227,6 +233,7 @@ void StreamGroup::watch(Pending pending) {
 
 /// Watches the pending operations once, on the polling thread. Returns true if there is nothing to watch any more.
 bool StreamGroup::look() noexcept {
+  const CoreCalls scope;
   bool is_over = false;
   try {
     if (!failure()) look_closely();
@@ -302,8 +309,15 @@ bool StreamGroup::wait(const Deadline& deadline) {
     std::shared_ptr<EventState> first;
     {
       const std::lock_guard lock(pending_mutex_);
-      if (pending_.empty() || failure()) return true;
-      first = pending_.front().after;
+      if (failure()) return true;
+      if (!pending_.empty()) {
+        first = pending_.front().after;
+      } else if (!unheard_.empty()) {
+        first = unheard_.begin()->second;
+        unheard_.erase(unheard_.begin());
+      } else {
+        return true;
+      }
     }
     if (!synchronize(*first, deadline.left(), group_operation)) return failure().has_value();
     const std::lock_guard lock(pending_mutex_);
@@ -349,6 +363,8 @@ void require_made(const Engine& engine, const Made& made, const std::string& pla
 
 std::shared_ptr<EngineGroup> StreamGroup::split(int color, int key, const char* operation) {
   const auto made = std::make_shared<Made>(table_);
+  const std::uint32_t number = meetings().count_split();
+  std::shared_ptr<RanksHere> here = color < 0 ? nullptr : join_split_here(meetings().here(), number, color);
   const bool done = call_bounded(Deadline(to_timeout_ns(timeout())), [self = shared_from_this(), made, color, key] {
     const Entry entry(*self, true);
     made->by([&](anyplace_engine_group* out) -> anyplace_status {
@@ -364,7 +380,7 @@ std::shared_ptr<EngineGroup> StreamGroup::split(int color, int key, const char* 
   }
   require_made(engine_, *made, device().place, operation);
   if (made->group.group == 0) return nullptr;
-  return std::make_shared<StreamGroup>(engine_, made->take(), device(), timeout());
+  return std::make_shared<StreamGroup>(engine_, made->take(), device(), timeout(), std::move(here));
 }
 
 }  // namespace
@@ -380,6 +396,7 @@ std::shared_ptr<EngineGroup> make_stream_group(const Engine& engine, DeviceState
   };
   const auto asked = std::make_shared<Asked>(crossing_device(device), engine.table);
   asked->met = meet(engine, asked->device, plan, {device.place, operation, timeout, {}});
+  std::shared_ptr<RanksHere> here = join_ranks_here({asked->met.id.bytes, asked->met.id.byte_count});
   const bool done = call_bounded(Deadline(to_timeout_ns(timeout)), [asked, &table = engine.table] {
     anyplace_engine_group_desc desc{};
     desc.struct_size = sizeof(desc);
@@ -391,7 +408,7 @@ std::shared_ptr<EngineGroup> make_stream_group(const Engine& engine, DeviceState
   });
   if (!done) throw timeout_error(device.place, operation, "make the communicator", timeout);
   require_made(engine, asked->made, device.place, operation);
-  return std::make_shared<StreamGroup>(engine, asked->made.take(), device, timeout);
+  return std::make_shared<StreamGroup>(engine, asked->made.take(), device, timeout, std::move(here));
 }
 
 }  // namespace anyplace::detail
