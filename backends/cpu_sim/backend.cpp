@@ -59,7 +59,7 @@ class CpuSimBackend final : public DeviceBackend {
   explicit CpuSimBackend(Host host) : host_(host), engine_(*new Engine(Config::from_environment())) {
     limit_level(engine_.config().processor_level);
     if (engine_.config().protect == Protect::off) return;
-    const bool keys = Protection::begin(engine_.config().protect).has_keys();
+    const bool keys = Protection::begin(engine_.config().protect, host_).has_keys();
     report_faults();
     host_.log(ANYPLACE_LOG_INFO, keys ? "cpu_sim: device memory is protected by a protection key"
                                       : "cpu_sim: device memory is protected by the access of its pages");

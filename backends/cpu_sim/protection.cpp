@@ -80,11 +80,11 @@ int make_pattern() {
 
 // ---- Life ----------------------------------------------------------------------------------------------------------
 
-Protection& Protection::begin(Protect how) {
+Protection& Protection::begin(Protect how, backend::Host host) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   if (get() == nullptr) {
-    auto* const made = new Protection(how);
+    auto* const made = new Protection(how, host);
     short_limit = 0;  // From now on each copy and fill is a command, which has a CommandAccess.
     instance.store(made, std::memory_order_release);
     pthread_atfork([] { get()->mutex_.lock(); }, [] { get()->mutex_.unlock(); },
@@ -98,8 +98,8 @@ Protection& Protection::begin(Protect how) {
   return *get();
 }
 
-Protection::Protection(Protect how)
-    : page_bytes_(static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))), process_(getpid()) {
+Protection::Protection(Protect how, backend::Host host)
+    : host_(host), page_bytes_(static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))), process_(getpid()) {
   if (how != Protect::pages) key_ = pkey_alloc(0, no_access);
   if (how == Protect::keys && key_ < 0) {
     bad_argument(std::string("ANYPLACE_CPU_SIM_PROTECT is \"keys\", and there is no protection key, pkey_alloc: ") +

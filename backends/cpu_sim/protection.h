@@ -9,12 +9,15 @@
 // signal, whose handler opens that allocation, and the last command that runs closes what was opened. So a host's
 // access of an allocation that a running command has touched isn't noticed.
 //
+// Layers are told of the host's access, too (anyplace_host::host_access), so that `validate` compares it with the
+// device's work.
+//
 // The process has one Protection, for all of its engines. Without it nothing here costs anything: memory is asked for
 // it where it is allocated and freed, kernels when they are made (Kernel::scoped_), and short copies and fills are made
 // commands at their submission (short_copy.h).
 #pragma once
 
-#include <anyplace/backend/abi.h>
+#include <anyplace/backend/device_backend.h>
 #include <signal.h>
 
 #include <atomic>
@@ -37,7 +40,7 @@ class Protection {
   static Protection* get() noexcept { return instance.load(std::memory_order_relaxed); }
   /// Begins the protection, unless it was begun. It is called before there is device memory. Throws
   /// Failure(INVALID_ARGUMENT) for keys where there are none, (OUT_OF_MEMORY).
-  static Protection& begin(Protect how);
+  static Protection& begin(Protect how, backend::Host host);
 
   Protection(const Protection&) = delete;  // The signal handler uses the only one.
   Protection& operator=(const Protection&) = delete;
@@ -91,7 +94,7 @@ class Protection {
   };
   using Regions = std::map<anyplace_address, Region>;  // The keys are their outer_begin().
 
-  explicit Protection(Protect how);
+  Protection(Protect how, backend::Host host);
   ~Protection() = delete;
 
   void end(Regions::iterator region, const char* operation, const StackTrace& here) noexcept;
@@ -105,6 +108,7 @@ class Protection {
 
   static std::atomic<Protection*> instance;
 
+  const backend::Host host_;
   const std::uint64_t page_bytes_;
   const std::int64_t process_;  // that began it: a forked child has another number
   int key_ = -1;

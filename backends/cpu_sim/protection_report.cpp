@@ -23,6 +23,7 @@ namespace {
 struct Access {
   std::uint64_t instruction = 0;  // its address; 0 if it isn't known
   const char* verb = "accesses";
+  std::uint32_t mode = 3;  // 1 if it reads, 2 if it writes; 3 if that isn't known
 };
 
 Access access_of(const void* context) noexcept {
@@ -31,7 +32,9 @@ Access access_of(const void* context) noexcept {
 #if defined(__x86_64__)
   constexpr std::uint64_t write_bit = 2;
   access.instruction = static_cast<std::uint64_t>(machine.gregs[REG_RIP]);
-  access.verb = (static_cast<std::uint64_t>(machine.gregs[REG_ERR]) & write_bit) != 0 ? "writes" : "reads";
+  const bool writes = (static_cast<std::uint64_t>(machine.gregs[REG_ERR]) & write_bit) != 0;
+  access.verb = writes ? "writes" : "reads";
+  access.mode = writes ? 2 : 1;
 #elif defined(__aarch64__)
   access.instruction = machine.pc;
 #endif
@@ -67,8 +70,9 @@ void add_trace(ReportText& text, const char* what, const char* operation, const 
 
 Protection::Fault Protection::fault(const siginfo_t& info, const void* context) noexcept {
   const std::uint64_t address = reinterpret_cast<std::uintptr_t>(info.si_addr);
-  if (access_of(context).instruction == address) return Fault::unknown;  // It jumped there.
-  const std::lock_guard lock(mutex_);
+  const Access access = access_of(context);
+  if (access.instruction == address) return Fault::unknown;  // It jumped there.
+  std::unique_lock lock(mutex_);
   const Region* const found = near(address);
   if (found == nullptr) return Fault::unknown;
   const bool inside = address >= found->first_page && address < found->end_page;
@@ -87,6 +91,9 @@ Protection::Fault Protection::fault(const siginfo_t& info, const void* context) 
     return Fault::opened;
   }
   report(*found, address, context);
+  lock.unlock();
+  // A layer allocates and locks, which the handler of this signal may: the instruction is the application's.
+  if (inside && CommandDepth::depth == 0 && getpid() == process_) host_.host_access(access.mode, address, 1);
   return Fault::reported;
 }
 

@@ -4,45 +4,28 @@
 #include <atomic>
 #include <bit>
 #include <cstddef>
-#include <mutex>
 
 #include "annotate/libraries.h"
 #include "annotate/subsystem.h"
 #include "anyplace/backend/layer.h"
 #include "runtime/call.h"
-#include "runtime/no_destructor.h"
+#include "runtime/layer_notes.h"
 
 namespace anyplace::detail {
 namespace {
 
-/// A layer that hears annotations, in a list that only grows. Never freed.
-struct LayerListener {
-  const anyplace_layer_table* table;
-  LayerListener* next;
-};
-
-struct LayerListeners {
-  std::mutex mutex;                            // guards the adding; a leaf, but for that of Listening
-  std::atomic<LayerListener*> first{nullptr};  ///< is read without the lock
-};
-constinit NoDestructor<LayerListeners> layer_listeners;
+/// Whether any layer hears annotations.
+constinit std::atomic<bool> layers_hear{false};
 
 bool hears(const anyplace_layer_table& table) noexcept {
   return table.struct_size >= offsetof(anyplace_layer_table, annotation) + sizeof(table.annotation) &&
          table.annotation != nullptr;
 }
 
-void add_layer(const anyplace_layer_table& table) {
+void begin_telling(const anyplace_layer_table& table) {
   if (!hears(table)) return;
-  LayerListeners& all = layer_listeners.value;
   watch_forks_for_annotations();
-  const std::lock_guard lock(all.mutex);
-  LayerListener* const first = all.first.load(std::memory_order_relaxed);
-  for (const LayerListener* one = first; one != nullptr; one = one->next) {
-    if (one->table == &table) return;
-  }
-  all.first.store(new LayerListener{&table, first}, std::memory_order_release);
-  add_permanent_listener();
+  if (!layers_hear.exchange(true)) add_permanent_listener();
 }
 
 /// A text of the registry's ends with '\0'; an empty one may have no text at all.
@@ -72,8 +55,7 @@ void set_payload(anyplace_annotation& told, const annotate::Payload& payload) no
 }  // namespace
 
 void tell_layers(AnnotatingThread& thread, std::uint32_t kind, const annotate::Event& event) noexcept {
-  const LayerListener* layer = layer_listeners.value.first.load(std::memory_order_acquire);
-  if (layer == nullptr) return;
+  if (!layers_hear.load(std::memory_order_relaxed)) return;
   anyplace_annotation told{};
   told.struct_size = sizeof(told);
   told.kind = kind;
@@ -89,7 +71,8 @@ void tell_layers(AnnotatingThread& thread, std::uint32_t kind, const annotate::E
   told.depth = event.depth;
   const InsideListener inside(&thread);
   const CallbackScope scope;
-  for (; layer != nullptr; layer = layer->next) {
+  for (const PutLayer* layer = put_layers_list(); layer != nullptr; layer = layer->next) {
+    if (!hears(*layer->table)) continue;
     try {
       layer->table->annotation(layer->table->self, &told);
     } catch (...) {
@@ -98,6 +81,6 @@ void tell_layers(AnnotatingThread& thread, std::uint32_t kind, const annotate::E
   }
 }
 
-constinit const Subsystem annotate_subsystem{.layer_put = add_layer};
+constinit const Subsystem annotate_subsystem{.layer_put = begin_telling};
 
 }  // namespace anyplace::detail

@@ -13,7 +13,6 @@
 #include "plugins/plugin_open.h"
 #include "plugins/plugin_table.h"
 #include "runtime/call.h"
-#include "runtime/layer_notes.h"
 #include "runtime/no_destructor.h"
 #include "runtime/process.h"
 #include "runtime/subsystem.h"
@@ -87,8 +86,10 @@ void put_layers(Backend& backend, const std::vector<ChosenLayer>& chosen) {
       layer.instance = top.self;
       layer.end = plugin.table.end;
       layer.table = &plugin.table;
+    }
+    for (const auto& layer : made) {
       for (const Subsystem* const subsystem : subsystems()) {
-        if (subsystem->layer_put != nullptr) subsystem->layer_put(plugin.table);
+        if (subsystem->layer_put != nullptr) subsystem->layer_put(*layer->table);
       }
     }
   } catch (...) {
@@ -98,7 +99,6 @@ void put_layers(Backend& backend, const std::vector<ChosenLayer>& chosen) {
   std::reverse(made.begin(), made.end());
   backend.layers = std::move(made);
   backend.table = top;
-  for (const auto& layer : backend.layers) add_listener(*layer->table);
 }
 
 void require_layer(const Backend& backend, const std::string& layer, const LayerAsker& asker) {

@@ -101,8 +101,7 @@ void require_memory(const Part& part, const EngineGroup& group, StreamState& str
 }
 
 /// Tells layers what an engine is about to do: they see none of its calls. A rank alone copies by the stream's own.
-void tell_layers(const EngineGroup& group, const StreamState& stream, std::span<const Part> parts,
-                 const char* operation) {
+void tell_layers(EngineGroup& group, const StreamState& stream, std::span<const Part> parts, const char* operation) {
   if (!layers_listen() || group.uses_stream_calls()) return;
   std::vector<anyplace_layer_access> accesses;
   for (const Part& part : parts) {
@@ -112,7 +111,8 @@ void tell_layers(const EngineGroup& group, const StreamState& stream, std::span<
     if (received != 0) accesses.push_back({ANYPLACE_ACCESS_WRITE, 0, part.destination, received});
   }
   const char* const name = parts.size() == 1 ? to_string(parts.front().what) : "group of collectives";
-  check(note_engine_work(group.device(), stream.id, name, accesses), group.device(), operation);
+  const std::vector<anyplace_layer_meeting> meetings = group.meetings().of(parts, group.rank(), group.size());
+  check(note_engine_work(group.device(), stream.id, name, accesses, meetings), group.device(), operation);
 }
 
 bool is_type(DType type) noexcept { return size_of(type) != 0; }

@@ -12,9 +12,11 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "anyplace/communicator.h"
+#include "ranks/meetings.h"
 #include "ranks/part.h"
 #include "runtime/deadline.h"
 #include "streams/stream_state.h"
@@ -23,8 +25,10 @@ namespace anyplace::detail {
 
 class EngineGroup {
  public:
-  EngineGroup(DeviceState& device, int rank, int size, std::chrono::nanoseconds timeout) noexcept
-      : device_(device), rank_(rank), size_(size), timeout_(timeout) {}
+  /// `here` are the ranks of this process; null if this is the only one.
+  EngineGroup(DeviceState& device, int rank, int size, std::chrono::nanoseconds timeout,
+              std::shared_ptr<RanksHere> here = nullptr) noexcept
+      : device_(device), rank_(rank), size_(size), timeout_(timeout), meetings_(std::move(here)) {}
   EngineGroup(const EngineGroup&) = delete;  // it owns the engine's communicator
   EngineGroup& operator=(const EngineGroup&) = delete;
   virtual ~EngineGroup() = default;
@@ -33,6 +37,7 @@ class EngineGroup {
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return size_; }
   std::chrono::nanoseconds timeout() const noexcept { return timeout_; }
+  Meetings& meetings() noexcept { return meetings_; }
 
   /// Whether its work is calls of the stream's own, which layers see.
   virtual bool uses_stream_calls() const noexcept { return false; }
@@ -77,6 +82,7 @@ class EngineGroup {
   const int rank_;
   const int size_;
   const std::chrono::nanoseconds timeout_;
+  Meetings meetings_;
   mutable std::mutex failure_mutex_;  // guards failure_; a leaf
   std::optional<Error> failure_;
   std::atomic<bool> failed_{false};  ///< whether failure_ is set

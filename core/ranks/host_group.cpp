@@ -33,8 +33,8 @@ void help() noexcept { HostProgress::get().help(); }
 }  // namespace
 
 HostGroup::HostGroup(HostRuntime& runtime, const anyplace_engine_group& made, DeviceState& device,
-                     std::chrono::nanoseconds timeout)
-    : EngineGroup(device, made.rank, made.size, timeout),
+                     std::chrono::nanoseconds timeout, std::shared_ptr<RanksHere> here)
+    : EngineGroup(device, made.rank, made.size, timeout, std::move(here)),
       runtime_(runtime),
       table_(runtime.table()),
       group_(made.group),

@@ -58,7 +58,7 @@ struct HostJob {
 class HostGroup final : public EngineGroup, public std::enable_shared_from_this<HostGroup> {
  public:
   HostGroup(HostRuntime& runtime, const anyplace_engine_group& made, DeviceState& device,
-            std::chrono::nanoseconds timeout);
+            std::chrono::nanoseconds timeout, std::shared_ptr<RanksHere> here);
   ~HostGroup() override;
 
   void require(const Part& part, const char* operation) const override;

@@ -57,13 +57,15 @@ anyplace_engine_group make_group(HostRuntime& runtime, std::optional<anyplace_gr
 }  // namespace
 
 std::shared_ptr<EngineGroup> HostGroup::split(int color, int key, const char* operation) {
+  const std::uint32_t number = meetings().count_split();
+  std::shared_ptr<RanksHere> here = color < 0 ? nullptr : join_split_here(meetings().here(), number, color);
   const anyplace_engine_group made =
       make_group(runtime_, group_, timeout(), device().place, operation,
                  [&table = table_, group = group_, color, key](anyplace_engine_group* out) {
                    return table.group_split(table.self, group, color, key, out);
                  });
   if (made.group == 0) return nullptr;
-  return std::make_shared<HostGroup>(runtime_, made, device(), timeout());
+  return std::make_shared<HostGroup>(runtime_, made, device(), timeout(), std::move(here));
 }
 
 std::shared_ptr<EngineGroup> make_host_group(const Engine& engine, DeviceState& device, const BootstrapPlan& plan,
@@ -76,12 +78,14 @@ std::shared_ptr<EngineGroup> make_host_group(const Engine& engine, DeviceState& 
   };
   const auto asked = std::make_shared<Asked>(Asked{crossing_device(device)});
   std::optional<anyplace_group> parent;
+  std::shared_ptr<RanksHere> here;  // null for a world, whose ranks are processes
   int rank = -1, size = -1;
   if (engine.has_world()) {
     parent = runtime.world().group;
     if (plan.kind != BootstrapPlan::Kind::launcher) rank = plan.rank, size = plan.size;
   } else {
     const MetRanks met = meet(engine, asked->device, plan, {device.place, operation, timeout, {}});
+    here = join_ranks_here({met.id.bytes, met.id.byte_count});
     asked->id = met.id;
     asked->desc.id = &asked->id;
     rank = met.rank, size = met.size;
@@ -94,7 +98,7 @@ std::shared_ptr<EngineGroup> make_host_group(const Engine& engine, DeviceState& 
                                                 [&table = engine.table, asked](anyplace_engine_group* out) {
                                                   return table.group_create(table.self, &asked->desc, out);
                                                 });
-  return std::make_shared<HostGroup>(runtime, made, device, timeout);
+  return std::make_shared<HostGroup>(runtime, made, device, timeout, std::move(here));
 }
 
 }  // namespace anyplace::detail

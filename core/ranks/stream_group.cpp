@@ -30,8 +30,8 @@ constexpr const char* group_operation = "Communicator";
 class StreamGroup final : public EngineGroup, public std::enable_shared_from_this<StreamGroup> {
  public:
   StreamGroup(const Engine& engine, const anyplace_engine_group& made, DeviceState& device,
-              std::chrono::nanoseconds timeout)
-      : EngineGroup(device, made.rank, made.size, timeout),
+              std::chrono::nanoseconds timeout, std::shared_ptr<RanksHere> here)
+      : EngineGroup(device, made.rank, made.size, timeout, std::move(here)),
         engine_(engine),
         table_(engine.table),
         group_(made.group),
@@ -363,6 +363,8 @@ void require_made(const Engine& engine, const Made& made, const std::string& pla
 
 std::shared_ptr<EngineGroup> StreamGroup::split(int color, int key, const char* operation) {
   const auto made = std::make_shared<Made>(table_);
+  const std::uint32_t number = meetings().count_split();
+  std::shared_ptr<RanksHere> here = color < 0 ? nullptr : join_split_here(meetings().here(), number, color);
   const bool done = call_bounded(Deadline(to_timeout_ns(timeout())), [self = shared_from_this(), made, color, key] {
     const Entry entry(*self, true);
     made->by([&](anyplace_engine_group* out) -> anyplace_status {
@@ -378,7 +380,7 @@ std::shared_ptr<EngineGroup> StreamGroup::split(int color, int key, const char* 
   }
   require_made(engine_, *made, device().place, operation);
   if (made->group.group == 0) return nullptr;
-  return std::make_shared<StreamGroup>(engine_, made->take(), device(), timeout());
+  return std::make_shared<StreamGroup>(engine_, made->take(), device(), timeout(), std::move(here));
 }
 
 }  // namespace
@@ -394,6 +396,7 @@ std::shared_ptr<EngineGroup> make_stream_group(const Engine& engine, DeviceState
   };
   const auto asked = std::make_shared<Asked>(crossing_device(device), engine.table);
   asked->met = meet(engine, asked->device, plan, {device.place, operation, timeout, {}});
+  std::shared_ptr<RanksHere> here = join_ranks_here({asked->met.id.bytes, asked->met.id.byte_count});
   const bool done = call_bounded(Deadline(to_timeout_ns(timeout)), [asked, &table = engine.table] {
     anyplace_engine_group_desc desc{};
     desc.struct_size = sizeof(desc);
@@ -405,7 +408,7 @@ std::shared_ptr<EngineGroup> make_stream_group(const Engine& engine, DeviceState
   });
   if (!done) throw timeout_error(device.place, operation, "make the communicator", timeout);
   require_made(engine, asked->made, device.place, operation);
-  return std::make_shared<StreamGroup>(engine, asked->made.take(), device, timeout);
+  return std::make_shared<StreamGroup>(engine, asked->made.take(), device, timeout, std::move(here));
 }
 
 }  // namespace anyplace::detail

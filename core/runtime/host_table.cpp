@@ -8,6 +8,7 @@
 #include "anyplace/backend/abi.h"
 #include "runtime/backend.h"
 #include "runtime/call.h"
+#include "runtime/layer_notes.h"
 #include "runtime/process.h"
 #include "runtime/subsystem.h"
 #include "runtime/switch_variable.h"
@@ -36,11 +37,18 @@ void host_log(void* context, std::uint32_t level, const char* text) {
   }
 }
 
+void host_host_access(void*, std::uint32_t access, anyplace_address address, std::uint64_t bytes) {
+  if (!process_running()) return;
+  static_cast<void>(note_host_access(access, address, bytes));
+  take_message();  // the access can't fail, and a layer's report says itself what is wrong
+}
+
 void offer(anyplace_host& host) noexcept {
   host.leave_message = host_leave_message;
   host.user_code_begin = host_user_code_begin;
   host.user_code_end = host_user_code_end;
   host.log = host_log;
+  host.host_access = host_host_access;
 }
 
 }  // namespace
@@ -49,6 +57,6 @@ std::string backend_name(void* context) {
   return context == nullptr ? std::string("a backend") : static_cast<const Backend*>(context)->name;
 }
 
-constinit const Subsystem runtime_subsystem{.offer = offer};
+constinit const Subsystem runtime_subsystem{.offer = offer, .layer_put = add_put_layer};
 
 }  // namespace anyplace::detail

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/layer_notes.h"
 
-#include <array>
-#include <cstddef>
+#include <mutex>
 
 #include "runtime/backend.h"
+#include "runtime/no_destructor.h"
 
 namespace anyplace::detail {
 
@@ -13,9 +13,11 @@ std::atomic<std::uint32_t> careful_memory{0};
 
 namespace {
 
-/// Layers that listen, each once. Entries are only ever added, so that they are read without a lock.
-constexpr std::size_t most_listeners = 16;
-std::array<std::atomic<const anyplace_layer_table*>, most_listeners> listeners{};
+struct PutLayers {
+  std::mutex mutex;  // guards the adding; a leaf
+  std::atomic<const PutLayer*> first{nullptr};
+};
+constinit NoDestructor<PutLayers> put;
 
 bool has_notes(const anyplace_layer_table& table) noexcept {
   return table.memory_taken != nullptr || table.memory_returned != nullptr || table.argument != nullptr ||
@@ -25,11 +27,7 @@ bool has_notes(const anyplace_layer_table& table) noexcept {
 
 template <class Tell>
 void for_each_listener(Tell&& tell) noexcept {
-  for (const auto& listener : listeners) {
-    const anyplace_layer_table* const table = listener.load(std::memory_order_acquire);
-    if (table == nullptr) return;
-    tell(*table);
-  }
+  for (const PutLayer* layer = put_layers_list(); layer != nullptr; layer = layer->next) tell(*layer->table);
 }
 
 template <class Tell>
@@ -41,13 +39,16 @@ void for_each_layer(const DeviceState& device, Tell&& tell) noexcept {
 
 }  // namespace
 
-void add_listener(const anyplace_layer_table& table) noexcept {
-  if (!has_notes(table)) return;
-  for (auto& listener : listeners) {
-    const anyplace_layer_table* known = nullptr;
-    if (listener.compare_exchange_strong(known, &table) || known == &table) break;
+const PutLayer* put_layers_list() noexcept { return put.value.first.load(std::memory_order_acquire); }
+
+void add_put_layer(const anyplace_layer_table& table) {
+  const std::lock_guard lock(put.value.mutex);
+  const PutLayer* const first = put.value.first.load(std::memory_order_relaxed);
+  for (const PutLayer* one = first; one != nullptr; one = one->next) {
+    if (one->table == &table) return;
   }
-  if (!layers_listen_flag.exchange(true)) careful_memory.fetch_add(1);
+  put.value.first.store(new PutLayer{&table, first}, std::memory_order_release);
+  if (has_notes(table) && !layers_listen_flag.exchange(true)) careful_memory.fetch_add(1);
 }
 
 void note_memory_taken(const DeviceState& device, const anyplace_layer_memory& memory) noexcept {
@@ -78,12 +79,14 @@ void note_launch_kept(const anyplace_launch& launch) noexcept {
 }
 
 anyplace_status note_engine_work(const DeviceState& device, std::uint64_t stream, const char* name,
-                                 std::span<const anyplace_layer_access> accesses) noexcept {
+                                 std::span<const anyplace_layer_access> accesses,
+                                 std::span<const anyplace_layer_meeting> meetings) noexcept {
   anyplace_status status = ANYPLACE_STATUS_OK;
   if (!layers_listen()) return status;
   for_each_layer(device, [&](const anyplace_layer_table& table, void* instance) {
     if (status != ANYPLACE_STATUS_OK || table.engine_work == nullptr) return;
-    status = table.engine_work(instance, stream, name, accesses.data(), static_cast<std::uint32_t>(accesses.size()));
+    status = table.engine_work(instance, stream, name, accesses.data(), static_cast<std::uint32_t>(accesses.size()),
+                               meetings.data(), static_cast<std::uint32_t>(meetings.size()));
   });
   return status;
 }

@@ -25,8 +25,15 @@ inline bool layers_listen() noexcept { return layers_listen_flag.load(std::memor
 /// Buffers are made and freed on the slow path while it isn't 0: the captures under way, and one more if layers listen.
 extern std::atomic<std::uint32_t> careful_memory;
 
-/// Called when a layer was begun over a backend. Calls have to reach the layer before it is made known otherwise.
-void add_listener(const anyplace_layer_table& table) noexcept;
+/// A layer that was put over some backend, in a list that only grows and is read without a lock. Never freed.
+struct PutLayer {
+  const anyplace_layer_table* table;
+  const PutLayer* next;
+};
+/// The layer that was first put over a backend last; null if there are none.
+const PutLayer* put_layers_list() noexcept;
+/// Adds a layer, unless it is in the list: the runtime room's Subsystem::layer_put.
+void add_put_layer(const anyplace_layer_table& table);
 
 /// What layers are told of a HostBuffer's memory.
 inline anyplace_layer_memory pinned_memory(anyplace_address address, std::uint64_t bytes) noexcept {
@@ -46,7 +53,8 @@ void note_launch_kept(const anyplace_launch& launch) noexcept;
 void note_stream_waits(const DeviceState& device, anyplace_event event, std::uint64_t stream) noexcept;
 /// Returns as note_host_access does.
 anyplace_status note_engine_work(const DeviceState& device, std::uint64_t stream, const char* name,
-                                 std::span<const anyplace_layer_access> accesses) noexcept;
+                                 std::span<const anyplace_layer_access> accesses,
+                                 std::span<const anyplace_layer_meeting> meetings) noexcept;
 /// `copy` is what a host function of the core's own does; null for the application's.
 void note_host_function(void* user, const anyplace_copy_2d* copy) noexcept;
 /// Returns the first status that isn't OK; its message is the thread's.

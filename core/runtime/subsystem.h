@@ -28,8 +28,8 @@ struct Subsystem {
   /// Makes the subsystem's data for a device. Calls no entry of the backend. May throw bad_alloc, and is then called
   /// again for the same device.
   void (*device_made)(DeviceState& device) = nullptr;
-  /// Called when a layer was put over a backend, perhaps again. The table is there for the life of the process, and its
-  /// size says what the layer filled. May throw bad_alloc, and then the layer isn't put there.
+  /// Called when a layer is put over a backend that isn't in use yet, perhaps again. The table is there for the life of
+  /// the process, and its size says what the layer filled. May throw bad_alloc, and then the layer isn't put there.
   void (*layer_put)(const anyplace_layer_table& table) = nullptr;
   /// Called when the device was just marked lost.
   void (*device_lost)(DeviceState& device) noexcept = nullptr;

@@ -32,7 +32,8 @@ struct BackendObjects {
   std::unordered_map<anyplace_stream, StreamPointer> streams;
   std::unordered_map<std::uint64_t, StreamPointer>
       natives;  ///< by the vendor's handle, where it was asked for or given
-  std::unordered_map<anyplace_event, Event> events;
+  std::unordered_map<anyplace_event, std::shared_ptr<Event>> events;
+  std::unordered_map<std::uint64_t, std::weak_ptr<Event>> native_events;  ///< as `natives`
   std::unordered_map<anyplace_kernel, std::string> kernels;
   std::unordered_map<anyplace_graph, BackendGraph> graphs;
   std::unordered_map<anyplace_address, std::uint64_t> bytes;  ///< of what the backend allocated
@@ -41,6 +42,11 @@ struct BackendObjects {
   StreamPointer stream(anyplace_stream handle) const {
     const auto found = streams.find(handle);
     return found == streams.end() ? nullptr : found->second;
+  }
+  /// Null if there is none.
+  std::shared_ptr<Event> event(anyplace_event handle) const {
+    const auto found = events.find(handle);
+    return found == events.end() ? nullptr : found->second;
   }
   /// "kernel scale".
   std::string_view kernel_name(anyplace_kernel handle) const {
@@ -59,8 +65,8 @@ inline std::vector<Report> leaks_of(const BackendObjects& objects, Engine& engin
   }
   for (const auto& [handle, event] : objects.events) {
     // One that another process has open is kept for it.
-    if (event.made != 0 && !event.is_shared)
-      found.push_back(engine.leak_of_handle(*event.device, "an event", event.made));
+    if (event->made != 0 && !event->is_shared)
+      found.push_back(engine.leak_of_handle(*event->device, "an event", event->made));
   }
   return found;
 }

@@ -79,7 +79,7 @@ void Engine::end_stream(const StreamPointer& stream) {
 
 // ---- Order ---------------------------------------------------------------------------------------------------------
 
-void Engine::begin(Stream& stream) {
+void Engine::catch_up(Stream& stream) {
   if (stream.host_version != host_version_) {
     stream.clock.join(host_);
     stream.host_version = host_version_;
@@ -93,6 +93,11 @@ void Engine::begin(Stream& stream) {
     }
   }
   if (stream.is_default) stream.clock.join(stream.device->gone_blocking);
+  meetings_.settle(stream.clock);
+}
+
+void Engine::begin(Stream& stream) {
+  catch_up(stream);
   stream.clock.set(stream.component, ++stream.number);
   stream.submitted = ++submissions_;
 }
@@ -103,7 +108,31 @@ void Engine::wait(Stream& stream, const Clock& clock) {
 }
 
 void Engine::host_saw(const Clock& clock) {
-  if (host_.join(clock)) ++host_version_;
+  if (!host_.join(clock)) return;
+  meetings_.settle(host_);
+  ++host_version_;
+}
+
+std::vector<Report> Engine::meet(Stream& stream, std::span<const anyplace_layer_meeting> meetings,
+                                 const Clock& before) {
+  if (meetings.empty()) return {};
+  meetings_.arrive(meetings, stream, before);
+  std::vector<Report> decided = meetings_.take_decided(false);
+  meetings_.forget(host_);
+  return decided;
+}
+
+bool Engine::put_off(const Report& report, const Access& first, const Stream* second, std::uint64_t number) {
+  const auto first_is_behind = [&](const Meetings::Moment& part, std::uint64_t submitted) {
+    if (first.component == part.component) return first.number > part.number;
+    // An access doesn't know what came before it. Its stream does, as of now.
+    return first.is_after(submitted) && std::any_of(streams_.begin(), streams_.end(), [&](const StreamPointer& stream) {
+             return stream->component == first.component && stream->clock.covers(part.component, part.number);
+           });
+  };
+  const Component component = second == nullptr ? host_component : second->component;
+  return meetings_.put_off(report, {first.component, first.number}, first_is_behind, {component, number},
+                           second == nullptr ? host_ : second->clock);
 }
 
 Clock Engine::clock_of(const Device& device) const {
@@ -256,6 +285,7 @@ std::vector<Report> Engine::check(const std::vector<Touch>& touches, Stream* str
   std::vector<Report> found;
   std::vector<Conflict> conflicts;
   const Clock& before = stream == nullptr ? host_ : stream->clock;
+  const std::uint64_t number = stream == nullptr ? host_number_ + 1 : stream->number;
   for (const Touch& touch : touches) {
     if (touch.range.bytes() == 0) continue;
     check_life(touch, stream, operation, found);
@@ -267,7 +297,10 @@ std::vector<Report> Engine::check(const std::vector<Touch>& touches, Stream* str
       // An operation's own accesses aren't ordered among themselves by anybody.
       const bool is_own = stream != nullptr && conflict.first.component == stream->component &&
                           conflict.first.number == stream->number && !conflict.unwritten;
-      if (!is_own) found.push_back(race(conflict, touch, stream, operation));
+      if (is_own) continue;
+      Report report = race(conflict, touch, stream, operation);
+      if (!conflict.unwritten && put_off(report, conflict.first, stream, number)) continue;
+      found.push_back(std::move(report));
     }
   }
   return found;
@@ -297,7 +330,6 @@ void Engine::remember(const std::vector<Touch>& touches, Stream* stream, std::ui
   const Clock& before = stream == nullptr ? host_ : stream->clock;
   for (const Touch& touch : touches) {
     if (touch.range.bytes() == 0) continue;
-    if (!touch.writes && stream == nullptr) continue;  // it is ordered before all that comes
     shadow(touch.space).put(access_of(touch, stream, operation), before);
   }
   sweep_if_large();
@@ -334,6 +366,7 @@ void put_in_order(Report& report, const Access& other) {
 std::vector<Report> Engine::host_function_accesses(const std::vector<Touch>& touches, Stream& at,
                                                    std::uint32_t operation) {
   std::vector<Report> found;
+  meetings_.settle(at.clock);
   const auto may_come_later = [&](const Access& access) {
     if (access.component == at.component) return true;
     if (!access.is_after(at.submitted)) return false;
@@ -351,8 +384,9 @@ std::vector<Report> Engine::host_function_accesses(const std::vector<Touch>& tou
     for (const Conflict& conflict : conflicts) {
       const bool is_read_early = touch.writes && conflict.first.at_the_call != 0;
       if (!is_read_early && may_come_later(conflict.first)) continue;
-      found.push_back(race(conflict, touch, &at, operation));
-      if (conflict.first.is_after(at.submitted)) put_in_order(found.back(), conflict.first);
+      Report report = race(conflict, touch, &at, operation);
+      if (conflict.first.is_after(at.submitted)) put_in_order(report, conflict.first);
+      if (!put_off(report, conflict.first, &at, at.number)) found.push_back(std::move(report));
     }
     if (is_newest) shadow(touch.space).put(access_of(touch, &at, operation), at.clock);
   }

@@ -14,11 +14,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "meetings.h"
 #include "objects.h"
 #include "report.h"
 #include "shadow.h"
@@ -47,7 +49,9 @@ class Engine {
   void end_stream(const StreamPointer& stream);
 
   // -- Order.
-  /// Begins an operation of the stream: it happens after everything that its stream has to wait for.
+  /// Brings the stream's clock up to everything that its next operation has to wait for.
+  void catch_up(Stream& stream);
+  /// Begins an operation of the stream, which happens after all that.
   void begin(Stream& stream);
   /// Begins a further node of the graph whose launch was begun.
   void begin_node(Stream& stream) { stream.clock.set(stream.component, ++stream.number); }
@@ -61,6 +65,11 @@ class Engine {
   const Clock& shared() const noexcept { return shared_; }
   /// The clock of all work of the device.
   Clock clock_of(const Device& device) const;
+  /// The operation that was begun on the stream is a part of the meetings; `before` is what comes before it. Returns
+  /// the reports that were put off until now.
+  std::vector<Report> meet(Stream& stream, std::span<const anyplace_layer_meeting> meetings, const Clock& before);
+  /// Returns the reports that are still put off, because ranks never came.
+  std::vector<Report> take_put_off() { return meetings_.take_decided(true); }
 
   // -- Operations.
   std::uint32_t operation(std::string_view name, const Stream* stream, const Sites::Frames& frames,
@@ -114,6 +123,9 @@ class Engine {
  private:
   Engine() { operations_.emplace_back(); }
   Report race(const Conflict& conflict, const Touch& touch, const Stream* stream, std::uint32_t operation);
+  /// Whether the report of the conflict was put off: a rank of a communicator may come to order the two. `number` is
+  /// that of the second operation.
+  bool put_off(const Report& report, const Access& first, const Stream* second, std::uint64_t number);
   void check_life(const Touch& touch, const Stream* stream, std::uint32_t operation, std::vector<Report>& found);
   Access access_of(const Touch& touch, const Stream* stream, std::uint32_t operation);
   void sweep_if_large();
@@ -122,6 +134,7 @@ class Engine {
   std::map<std::uint64_t, Allocation>& allocations(Space space) { return allocations_[space]; }
 
   Clock host_;
+  Meetings meetings_;
   Clock shared_;  ///< of the records of events that other processes may wait for
   std::uint64_t host_version_ = 1;
   std::uint64_t host_number_ = 0;

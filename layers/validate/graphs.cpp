@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include "host_functions.h"
+#include "other_threads.h"
 #include "touches.h"
 
 namespace anyplace::validate {
@@ -67,10 +69,12 @@ void check_nodes(Engine& engine, const Graph& graph, std::vector<Report>& found)
 bool add_node(Engine& engine, Device& device, const anyplace_graph_node& node, const GraphSource& source,
               Graph::Node& out) {
   switch (node.kind) {
-    case ANYPLACE_GRAPH_NODE_KERNEL:
+    case ANYPLACE_GRAPH_NODE_KERNEL: {
       out.name = source.kernel(node.kernel);
-      add_launch(engine, device, *node.launch, source.declared(node.launch), out.touches);
+      std::vector<Declared> declared = source.declared(node.launch);
+      add_launch(engine, device, *node.launch, declared, out.touches);
       break;
+    }
     case ANYPLACE_GRAPH_NODE_COPY:
       out.name = copy_name(node.copy->kind);
       if (node.destination_device != node.source_device) {
@@ -118,6 +122,7 @@ void GraphHostFunction::run(void* self, anyplace_status status) {
   auto& call = *static_cast<GraphHostFunction*>(self);
   Engine& engine = Engine::only();
   std::shared_ptr<Stream> at;
+  if (is_held(call.runs + 1)) wait_for_other_threads();
   {
     const std::lock_guard lock(engine.mutex);
     ++call.runs;

@@ -21,6 +21,7 @@ std::unordered_map<void*, anyplace_copy_2d>& own_functions() {
 void HostFunction::run(void* self, anyplace_status status) {
   const std::unique_ptr<HostFunction> call(static_cast<HostFunction*>(self));
   if (status == ANYPLACE_STATUS_OK && call->at != nullptr) {
+    if (call->is_held) wait_for_other_threads();
     // It may tell other threads that the stream's earlier work is done, by means that can't be seen from here.
     Engine& engine = Engine::only();
     const std::lock_guard lock(engine.mutex);

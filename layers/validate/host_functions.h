@@ -6,6 +6,7 @@
 
 #include <anyplace/backend/abi.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -18,9 +19,14 @@ struct HostFunction {
   anyplace_host_function function;
   void* user;
   std::unique_ptr<Stream> at;
+  bool is_held = false;  ///< it lets the program's other threads go on first
 
   static void run(void* self, anyplace_status status);
 };
+
+/// Whether the run of a host function that is `number`-th of its kind, from 1, lets other threads go on first. A race
+/// shows at the first ones, and the later ones aren't slower.
+constexpr bool is_held(std::uint64_t number) { return number <= 8; }
 
 /// What a host function of the core's own does: `copy` is null when it is withdrawn. Thread-safe.
 void tell_own_function(void* user, const anyplace_copy_2d* copy);

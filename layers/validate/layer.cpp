@@ -58,6 +58,7 @@ class ValidateLayer : public ValidatedBackend {
   }
   void end() {
     const std::lock_guard lock(engine_.mutex);
+    static_cast<void>(engine_.publish(engine_.take_put_off()));
     if (engine_.reports.settings().leaks) {
       static_cast<void>(engine_.publish(engine_.leaks(this)));
       static_cast<void>(engine_.publish(leaks_of(objects_, engine_)));
@@ -89,11 +90,14 @@ class ValidateLayer : public ValidatedBackend {
     const std::lock_guard lock(engine_.mutex);
     if (const StreamPointer stream = engine_.stream_of(cookie)) engine_.wait(*stream, clock_of(event));
   }
-  void engine_work(std::uint64_t cookie, const char* name, std::span<const anyplace_layer_access> accesses) {
+  void engine_work(std::uint64_t cookie, const char* name, std::span<const anyplace_layer_access> accesses,
+                   std::span<const anyplace_layer_meeting> meetings) {
     const Sites::Frames frames = engine_.sites.capture();
     const std::lock_guard lock(engine_.mutex);
     const StreamPointer stream = engine_.stream_of(cookie);
     if (stream == nullptr) return;
+    engine_.catch_up(*stream);
+    const Clock before = meetings.empty() ? Clock() : stream->clock;
     engine_.begin(*stream);
     std::vector<Touch> touches;
     for (const anyplace_layer_access& one : accesses) {
@@ -104,6 +108,8 @@ class ValidateLayer : public ValidatedBackend {
     const std::string text = engine_.publish(engine_.check(touches, stream.get(), operation));
     if (!text.empty()) refuse(text);
     engine_.remember(touches, stream.get(), operation);
+    // A report that waited for this rank isn't of this call, which goes on.
+    static_cast<void>(engine_.publish(engine_.meet(*stream, meetings, before)));
   }
   static void argument(std::uint32_t access, anyplace_address address, std::uint64_t bytes) {
     constexpr std::size_t most = 256;  // as many as the addresses that a program asks for between two launches
@@ -247,6 +253,7 @@ class ValidateLayer : public ValidatedBackend {
   }
   anyplace_status stream_host_function(anyplace_stream handle, anyplace_host_function function, void* user) {
     auto call = std::make_unique<HostFunction>(HostFunction{function, user, nullptr});
+    const Sites::Frames frames = engine_.sites.capture();
     std::optional<anyplace_copy_2d> own;
     {
       const std::lock_guard lock(engine_.mutex);
@@ -254,6 +261,7 @@ class ValidateLayer : public ValidatedBackend {
       if (const StreamPointer stream = own ? nullptr : objects_.stream(handle)) {
         engine_.begin(*stream);
         call->at = std::make_unique<Stream>(*stream);
+        call->is_held = is_held(++host_functions_[engine_.sites.id_of(frames)]);
       }
     }
     if (own) {
@@ -275,7 +283,28 @@ class ValidateLayer : public ValidatedBackend {
   }
   anyplace_status event_from_native(std::int32_t index, std::uint64_t native, std::uint32_t flags,
                                     anyplace_event* out) {
-    return add_event(index, flags, false, out, pass_on<&Table::event_from_native>(index, native, flags, out));
+    const anyplace_status status = pass_on<&Table::event_from_native>(index, native, flags, out);
+    if (status != ANYPLACE_STATUS_OK) return status;
+    {
+      const std::lock_guard lock(engine_.mutex);
+      if (const std::shared_ptr<Event> known = objects_.native_events[native].lock()) {
+        objects_.events[*out] = known;
+        return status;
+      }
+    }
+    static_cast<void>(add_event(index, flags, false, out, status));
+    const std::lock_guard lock(engine_.mutex);
+    const std::shared_ptr<Event> event = objects_.event(*out);
+    event->is_foreign = true;
+    objects_.native_events[native] = event;
+    return status;
+  }
+  anyplace_status event_native(anyplace_event event, std::uint64_t* native) {
+    const anyplace_status status = pass_on<&Table::event_native>(event, native);
+    if (status != ANYPLACE_STATUS_OK) return status;
+    const std::lock_guard lock(engine_.mutex);
+    if (const std::shared_ptr<Event> known = objects_.event(event)) objects_.native_events[*native] = known;
+    return status;
   }
   anyplace_status event_import(std::int32_t index, const anyplace_ipc_handle* handle, anyplace_event* out) {
     return add_event(index, ANYPLACE_EVENT_INTERPROCESS, true, out, pass_on<&Table::event_import>(index, handle, out));
@@ -284,13 +313,14 @@ class ValidateLayer : public ValidatedBackend {
     const anyplace_status status = pass_on<&Table::event_export>(event, out);
     if (status != ANYPLACE_STATUS_OK) return status;
     const std::lock_guard lock(engine_.mutex);
-    objects_.events[event].is_shared = true;
+    if (const std::shared_ptr<Event> known = objects_.event(event)) known->is_shared = true;
     return status;
   }
   anyplace_status event_destroy(anyplace_event event) {
     {
       const std::lock_guard lock(engine_.mutex);
       objects_.events.erase(event);
+      std::erase_if(objects_.native_events, [](const auto& one) { return one.second.expired(); });
     }
     return pass_on<&Table::event_destroy>(event);
   }
@@ -427,7 +457,10 @@ class ValidateLayer : public ValidatedBackend {
     return submit(
         stream, kernel,
         [&](Device& device, std::vector<Touch>& out) {
-          add_launch(engine_, device, *launch, declared_of(launch), out);
+          const auto kept = kept_launches().find(launch);
+          std::vector<Declared>& declared = this_thread().declared;
+          if (kept != kept_launches().end()) declared = kept->second;
+          add_launch(engine_, device, *launch, declared, out);
         },
         [&] { return pass_on<&Table::kernel_launch>(stream, kernel, launch); });
   }
@@ -497,12 +530,8 @@ class ValidateLayer : public ValidatedBackend {
   }
 
  private:
-  /// What was declared of the launch's arguments, when it was kept or by this thread just now.
-  static std::vector<Declared> declared_of(const anyplace_launch* launch) {
-    const auto kept = kept_launches().find(launch);
-    if (kept != kept_launches().end()) return kept->second;
-    return std::exchange(this_thread().declared, {});
-  }
+  std::unordered_map<SiteId, std::uint64_t>
+      host_functions_;  ///< how many came from a site; guarded by the engine's mutex
 
   std::unique_ptr<Graph> read_graph(Device& device, const anyplace_graph_desc& desc) {
     const Sites::Frames frames = engine_.sites.capture();

@@ -52,8 +52,9 @@ struct Event {
   bool is_interprocess = false;
   bool is_shared = false;  ///< it was imported or exported, so another process may record it
   bool is_recorded = false;
-  std::uint32_t made = 0;  ///< the operation; 0 if the library made it for itself
-  Clock clock;             ///< that of the most recent record
+  bool is_foreign = false;  ///< it is the vendor's and was wrapped, so others may record it
+  std::uint32_t made = 0;   ///< the operation; 0 if the library made it for itself
+  Clock clock;              ///< that of the most recent record
 };
 
 /// What an operation is, in words. Equal ones are kept once, so that an access names one by a number.

@@ -10,6 +10,7 @@
 
 #include "call_chains.h"
 #include "objects.h"
+#include "other_threads.h"
 
 namespace anyplace::validate {
 
@@ -28,7 +29,8 @@ struct ThreadState {
   /// The stream whose host function runs on this thread, as it was when that was submitted; null if none does.
   Stream* at = nullptr;
   GraphHostFunction* in_graph = nullptr;  ///< the graph's host function that runs on this thread
-  CallChains chains;                      ///< stacks that the thread's calls came from (site.cpp)
+  CallingThread calling;
+  CallChains chains;  ///< stacks that the thread's calls came from (site.cpp)
 };
 
 ThreadState& this_thread();

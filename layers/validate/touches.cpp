@@ -81,7 +81,7 @@ void add_peer_copy(Engine& engine, const Device& to, std::uint64_t destination, 
   add_device_lines(engine, to, {destination, bytes, bytes, 1}, true, out);
 }
 
-void add_launch(Engine& engine, const Device& device, const anyplace_launch& launch, std::vector<Declared> declared,
+void add_launch(Engine& engine, const Device& device, const anyplace_launch& launch, std::vector<Declared>& declared,
                 std::vector<Touch>& out) {
   // What was declared last belongs to this launch; what a launch that was refused left lies before it.
   for (std::uint32_t i = launch.argument_count; i-- > 0;) {
@@ -112,6 +112,7 @@ void add_launch(Engine& engine, const Device& device, const anyplace_launch& lau
     touch.is_declared = access == ANYPLACE_ACCESS_READ;
     out.push_back(touch);
   }
+  declared.clear();
 }
 
 }  // namespace anyplace::validate

@@ -27,8 +27,9 @@ void add_device_lines(Engine& engine, const Device& device, const Lines& lines, 
 void add_copy(Engine& engine, const Device& device, const anyplace_copy_2d& copy, std::vector<Touch>& out);
 void add_peer_copy(Engine& engine, const Device& to, std::uint64_t destination, const Device& from,
                    std::uint64_t source, std::uint64_t bytes, std::vector<Touch>& out);
-/// The addresses among a launch's arguments, with what was declared of them.
-void add_launch(Engine& engine, const Device& device, const anyplace_launch& launch, std::vector<Declared> declared,
+/// The addresses among a launch's arguments, with what was declared of them. Empties `declared`, which keeps its
+/// memory.
+void add_launch(Engine& engine, const Device& device, const anyplace_launch& launch, std::vector<Declared>& declared,
                 std::vector<Touch>& out);
 
 /// "copy_to_device" and so on.

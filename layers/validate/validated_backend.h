@@ -80,18 +80,26 @@ class ValidatedBackend : public backend::Layer {
     return clock_of(event);
   }
   /// That of the event's most recent record. Of one by another process it isn't known what came before; it may be
-  /// whatever that process could wait for. The caller holds the engine's mutex, as of the next.
+  /// whatever that process could wait for. Another library's may be on any stream whose vendor's handle it could have.
+  /// The caller holds the engine's mutex, as of the next.
   Clock clock_of(anyplace_event handle) const {
-    const auto found = objects_.events.find(handle);
-    if (found == objects_.events.end()) return {};
-    const Event& event = found->second;
-    return event.is_shared && !event.is_recorded ? engine_.shared() : event.clock;
+    const std::shared_ptr<Event> event = objects_.event(handle);
+    if (event == nullptr) return {};
+    if (event->is_recorded) return event->clock;
+    if (event->is_shared) return engine_.shared();
+    Clock clock;
+    if (!event->is_foreign) return clock;
+    for (const auto& [native, stream] : objects_.natives) {
+      if (stream != nullptr) clock.join(stream->clock);
+    }
+    return clock;
   }
   void note_record(anyplace_event handle, const Stream& stream) {
-    Event& event = objects_.events[handle];
-    event.is_recorded = true;
-    event.clock = stream.clock;
-    if (event.is_interprocess) engine_.record_shared(stream.clock);
+    const std::shared_ptr<Event> event = objects_.event(handle);
+    if (event == nullptr) return;
+    event->is_recorded = true;
+    event->clock = stream.clock;
+    if (event->is_interprocess) engine_.record_shared(stream.clock);
   }
 
   anyplace_status add_stream(std::int32_t index, const anyplace_stream_desc& desc, const anyplace_stream* made,
@@ -109,15 +117,15 @@ class ValidatedBackend : public backend::Layer {
   anyplace_status add_event(std::int32_t index, std::uint32_t flags, bool is_shared, const anyplace_event* made,
                             anyplace_status status) {
     if (status != ANYPLACE_STATUS_OK) return status;
-    Event event;
-    event.device = &device_of(index);
-    event.is_interprocess = (flags & ANYPLACE_EVENT_INTERPROCESS) != 0;
-    event.is_shared = is_shared;
+    const auto event = std::make_shared<Event>();
+    event->device = &device_of(index);
+    event->is_interprocess = (flags & ANYPLACE_EVENT_INTERPROCESS) != 0;
+    event->is_shared = is_shared;
     const bool is_own = this_thread().core_calls != 0;
     const Sites::Frames frames = is_own ? Sites::Frames() : engine_.sites.capture();
     const std::lock_guard lock(engine_.mutex);
-    if (!is_own) event.made = engine_.operation("make an event", nullptr, frames);
-    objects_.events[*made] = std::move(event);
+    if (!is_own) event->made = engine_.operation("make an event", nullptr, frames);
+    objects_.events[*made] = event;
     return status;
   }
 

@@ -91,6 +91,7 @@ anyplace_host silent_host() {
   host.user_code_begin = [](void*) {};
   host.user_code_end = [](void*) {};
   host.log = [](void*, std::uint32_t, const char*) {};
+  host.host_access = [](void*, std::uint32_t, anyplace_address, std::uint64_t) {};
   return host;
 }
 

@@ -31,7 +31,7 @@
   X(anyplace_graph_node, 96)         \
   X(anyplace_graph_desc, 24)         \
   X(anyplace_ipc_handle, 1048)       \
-  X(anyplace_host, 64)               \
+  X(anyplace_host, 72)               \
   X(anyplace_backend_table, ANYPLACE_GOLDEN_ENTRY_OFFSET(ANYPLACE_ENTRY_COUNT))
 
 /* X(struct, field, offset, bytes), in order. The table's entries come after these: ANYPLACE_ENTRY_LIST. */
@@ -192,6 +192,7 @@
   X(anyplace_host, user_code_begin, 40, 8)                    \
   X(anyplace_host, user_code_end, 48, 8)                      \
   X(anyplace_host, log, 56, 8)                                \
+  X(anyplace_host, host_access, 64, 8)                        \
   X(anyplace_backend_table, struct_size, 0, 4)                \
   X(anyplace_backend_table, abi_major, 4, 4)                  \
   X(anyplace_backend_table, abi_minor, 8, 4)                  \

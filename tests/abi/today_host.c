@@ -67,8 +67,16 @@ static void log_line(void* context, uint32_t level, const char* text) {
   fprintf(stderr, "log %u: %s\n", level, text);
 }
 
-static const anyplace_host host = {sizeof(anyplace_host), ANYPLACE_ABI_MAJOR, ANYPLACE_ABI_MINOR, 0,         NULL,
-                                   leave_message,         stream_fault,       user_code,          user_code, log_line};
+static void host_access(void* context, uint32_t access, anyplace_address address, uint64_t bytes) {
+  (void)context;
+  (void)access;
+  (void)address;
+  (void)bytes;
+}
+
+static const anyplace_host host = {
+    sizeof(anyplace_host), ANYPLACE_ABI_MAJOR, ANYPLACE_ABI_MINOR, 0,        NULL,       leave_message,
+    stream_fault,          user_code,          user_code,          log_line, host_access};
 
 static void open_plugin(const char* path) {
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -6,7 +6,9 @@
 #include <optional>
 
 #include "support/errors.h"
+#include "support/host_gate.h"
 #include "support/process.h"
+#include "support/sanitized.h"
 #include "support/temp_dir.h"
 #include "validate_support.h"
 
@@ -263,6 +265,28 @@ TEST_CASE("a program that is executed has reports of its own") {
     CHECK(json::parse(test::read_file(entry.path())).at("reports").size() == 1);
   }
   CHECK(files == 1);
+}
+
+TEST_CASE("where device memory is protected, an access of the host's is compared with the device's work") {
+  const test::TempDir folder;
+  const auto access = [&] {
+    test::set_env("ANYPLACE_CPU_SIM_PROTECT", "1");
+    Validated v("log leaks=off report=" + folder.file("report.json"));
+    const Buffer x = v.shared();
+    test::HostGate gate;
+    gate.block(v.a);
+    gate.wait_until_reached();
+    v.a.memset8(x, 1);
+    static_cast<void>(*reinterpret_cast<const volatile unsigned char*>(x.address() + 16));
+    return 0;
+  };
+  const test::Ended ended = test::in_child(access);
+  INFO(ended.out);
+  CHECK((test::sanitized ? ended.status != 0 : ended.signal == SIGSEGV));
+  CHECK_THAT(ended.out, Contains("SIGSEGV: the host ") && Contains("validate: race on cpu_sim:0: 1 bytes"));
+  const json report = file(folder, "report.json").at("reports").at(0);
+  CHECK(report.at("first").at("operation") == "fill");
+  CHECK_THAT(report.at("second").at("operation").get<std::string>(), Contains("host "));
 }
 
 }  // namespace validate_reports_test

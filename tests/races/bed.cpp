@@ -42,13 +42,21 @@ Device Bed::next_device() const { return Device(device.backend() + ":" + std::to
 void Bed::fill(const StreamView& stream, const BufferView& buffer) { stream.memset32(buffer, 1); }
 
 std::vector<Topic> topics() {
-  return {{"events", event_programs()},          {"chains", chain_programs()},
-          {"streams", stream_programs()},        {"copies", copy_programs()},
-          {"kernels", kernel_programs()},        {"host", host_programs()},
-          {"memory", memory_programs()},         {"devices", device_programs()},
-          {"graphs", graph_programs()},          {"pipelines", pipeline_programs()},
-          {"reuse", reuse_programs()},           {"graph_functions", graph_function_programs()},
-          {"collectives", collective_programs()}};
+  return {{"events", event_programs()},
+          {"chains", chain_programs()},
+          {"streams", stream_programs()},
+          {"copies", copy_programs()},
+          {"kernels", kernel_programs()},
+          {"host", host_programs()},
+          {"memory", memory_programs()},
+          {"devices", device_programs()},
+          {"graphs", graph_programs()},
+          {"pipelines", pipeline_programs()},
+          {"reuse", reuse_programs()},
+          {"graph_functions", graph_function_programs()},
+          {"collectives", collective_programs()},
+          {"ranks", rank_programs()},
+          {"handles", handle_programs()}};
 }
 
 }  // namespace races

@@ -107,6 +107,15 @@ constexpr Program programs[] = {
        if (right) bed.b.wait_event(bed.a.record_event());
        bed.fill(bed.b, bed.x);
      }},
+    {"Another communicator than the one with an engine's work is waited for",
+     {"race", "all_reduce@a", "fill@b"},
+     [](Bed& bed, bool right) {
+       const std::optional<Communicator> first = by_nccl(bed), second = by_nccl(bed);
+       if (!first || !second) return;
+       first->all_reduce(bed.a, bed.y.as<float>(), bed.x.as<float>());
+       (right ? first : second)->synchronize();
+       bed.fill(bed.b, bed.x);
+     }},
     {"A barrier of a stream isn't one of another",
      {"race", "fill@a", "copy_to_host@b"},
      [](Bed& bed, bool right) {

@@ -163,6 +163,17 @@ constexpr Program programs[] = {
        exec.launch(bed.a);
        bed.device.synchronize();
      }},
+    {"The host reads what a graph's host function is yet to write",
+     {"race", "host write@a", "host read"},
+     [](Bed& bed, bool right) {
+       Graph graph(bed.device);
+       graph.add_host_function({}, [data = bed.pinned.data()] { host_write(data, bytes); });
+       const GraphExec exec = graph.instantiate();
+       launch(bed, exec);
+       if (right) bed.a.synchronize();
+       host_read(bed.pinned.data(), bytes);
+       bed.a.synchronize();
+     }},
 };
 
 }  // namespace

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Host functions and host threads, with what they say that they read and write.
+#include <atomic>
 #include <condition_variable>
+#include <future>
 #include <mutex>
 #include <thread>
 
@@ -113,6 +115,62 @@ constexpr Program programs[] = {
        bed.fill(bed.a, bed.x);
        std::thread([&] { (right ? bed.a : bed.b).synchronize(); }).join();
        bed.c.copy(bed.pinned, bed.x);
+     }},
+    {"The host reads what a copy writes before the host function behind it has told it",
+     {"race", "copy_to_host@a", "host read"},
+     [](Bed& bed, bool right) {
+       std::promise<void> told;
+       bed.a.copy(bed.pinned, bed.x);
+       bed.a.launch_host_func([&] { told.set_value(); });
+       if (right) told.get_future().wait();
+       host_read(bed.pinned.data(), bytes);
+       bed.a.synchronize();
+     }},
+    {"A stream doesn't wait for work that a host function is behind",
+     {"race", "fill@a", "copy_to_host@b"},
+     [](Bed& bed, bool right) {
+       std::atomic<bool> is_done{false};
+       bed.fill(bed.a, bed.x);
+       bed.a.launch_host_func([&] { is_done = true; });
+       while (right && !is_done) std::this_thread::yield();
+       bed.b.copy(bed.pinned, bed.x);
+       bed.a.synchronize();
+     }},
+    {"Another thread than the reader waits for a host function",
+     {"race", "copy_to_host@a", "host read"},
+     [](Bed& bed, bool right) {
+       std::promise<void> told;
+       bed.a.copy(bed.pinned, bed.x);
+       bed.a.launch_host_func([&] { told.set_value(); });
+       std::thread waiting([&] { told.get_future().wait(); });
+       if (right) waiting.join();
+       host_read(bed.pinned.data(), bytes);
+       if (!right) waiting.join();
+       bed.a.synchronize();
+     }},
+    {"Host functions of two streams share memory",
+     {"race", "host write@a", "host read@b"},
+     [](Bed& bed, bool right) {
+       bed.a.launch_host_func([data = bed.pinned.data()] { host_write(data, bytes); });
+       if (right) bed.b.wait_stream(bed.a);
+       bed.b.launch_host_func([data = bed.pinned.data()] { host_read(data, bytes); });
+       bed.device.synchronize();
+     }},
+    {"A copy overwrites what a host function is yet to read",
+     {"race", "host read@a", "copy_to_host@b"},
+     [](Bed& bed, bool right) {
+       bed.a.launch_host_func([data = bed.pinned.data()] { host_read(data, bytes); });
+       if (right) bed.b.wait_stream(bed.a);
+       bed.b.copy(bed.pinned, bed.x);
+       bed.device.synchronize();
+     }},
+    {"The host reads what a host function is yet to write",
+     {"race", "host write@a", "host read"},
+     [](Bed& bed, bool right) {
+       bed.a.launch_host_func([data = bed.pinned.data()] { host_write(data, bytes); });
+       if (right) bed.a.synchronize();
+       host_read(bed.pinned.data(), bytes);
+       bed.a.synchronize();
      }},
 };
 

@@ -93,5 +93,7 @@ std::span<const Program> graph_function_programs();
 std::span<const Program> pipeline_programs();
 std::span<const Program> reuse_programs();
 std::span<const Program> collective_programs();
+std::span<const Program> rank_programs();
+std::span<const Program> handle_programs();
 
 }  // namespace races

@@ -69,4 +69,6 @@ TEST_CASE("Host functions of graphs are nodes, and an update's launches do its w
 
 TEST_CASE("Collectives are work of their streams") { judge_all("collectives", collective_programs()); }
 
+TEST_CASE("What is wrapped, moved or asked for is what it stands for") { judge_all("handles", handle_programs()); }
+
 }  // namespace races_test

@@ -480,6 +480,11 @@ typedef struct anyplace_host {
 
   /* Logs a line for debugging; level is ANYPLACE_LOG_*. The log is off unless the variable ANYPLACE_LOG is set. */
   void (*log)(void* context, uint32_t level, const char* text);
+
+  /* Tells layers that the calling thread, which is the application's, reads or writes memory of a device, now; access
+   * is 1, 2 or, if that isn't known, 3. It may be called in the handler of the signal that this access raised, when the
+   * process is going to die of it. (optional for a backend, which seldom can notice it.) */
+  void (*host_access)(void* context, uint32_t access, anyplace_address address, uint64_t bytes);
 } anyplace_host;
 
 /* ---- What a backend offers to the core ----------------------------------------------------------------------------*/

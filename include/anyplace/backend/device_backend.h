@@ -72,6 +72,11 @@ class Host {
   void user_code_begin() const noexcept { host_->user_code_begin(host_->context); }
   void user_code_end() const noexcept { host_->user_code_end(host_->context); }
   void log(std::uint32_t level, const char* text) const noexcept { host_->log(host_->context, level, text); }
+  /// Does nothing if the core is of before this function.
+  void host_access(std::uint32_t access, anyplace_address address, std::uint64_t bytes) const noexcept {
+    if (host_->struct_size <= offsetof(anyplace_host, host_access) || host_->host_access == nullptr) return;
+    host_->host_access(host_->context, access, address, bytes);
+  }
 
  private:
   const anyplace_host* host_;

@@ -110,6 +110,16 @@ typedef struct anyplace_layer_access {
   uint64_t bytes;
 } anyplace_layer_access;
 
+/* An operation of a communicator that orders its ranks: what comes before it in the stream of a rank that gives comes
+ * before what comes behind it in the stream of a rank that takes. */
+typedef struct anyplace_layer_meeting {
+  uint64_t id;    /* the same at all ranks that take part, and of one operation alone */
+  uint32_t ranks; /* how many ranks of this process take part, at most; a rank whose part has two sides counts twice */
+  uint32_t gives; /* 1 if others depend on this rank */
+  uint32_t takes; /* 1 if this rank depends on others */
+  uint32_t reserved;
+} anyplace_layer_meeting;
+
 typedef struct anyplace_layer_table {
   uint32_t struct_size; /* in: bytes the core has; out: bytes the layer filled, no more than that */
   uint32_t abi_major;   /* ANYPLACE_LAYER_ABI_MAJOR and _MINOR of the header that the layer was built with */
@@ -174,10 +184,12 @@ typedef struct anyplace_layer_table {
    * the core's own, and makes this copy within the host's memory. A copy without a source is a fill, and one of no rows
    * accesses nothing that the application has. Null withdraws it, if the backend got the function or not. */
   void (*host_function)(void* self, void* user, const anyplace_copy_2d* copy);
-  /* The stream with that cookie gets work that the backend doesn't see: an engine's collective, called `name`. A status
-   * other than OK, with a message, is thrown to the application, and the work isn't submitted. */
+  /* The stream with that cookie gets work that the backend doesn't see: an engine's collective, called `name`. There
+   * are meetings where this process has several ranks of the communicator. A status other than OK, with a message, is
+   * thrown to the application, and the work isn't submitted. */
   anyplace_status (*engine_work)(void* instance, uint64_t stream, const char* name,
-                                 const anyplace_layer_access* accesses, uint32_t count);
+                                 const anyplace_layer_access* accesses, uint32_t count,
+                                 const anyplace_layer_meeting* meetings, uint32_t meeting_count);
   /* -- End of version 1.0. */
 } anyplace_layer_table;
 

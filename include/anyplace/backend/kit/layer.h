@@ -38,7 +38,8 @@
 //   void memory_taken(std::int32_t device, const anyplace_layer_memory& memory);
 //   void memory_returned(std::int32_t device, const anyplace_layer_memory& memory);
 //   void stream_waits(anyplace_event event, std::uint64_t stream);
-//   void engine_work(std::uint64_t stream, const char* name, std::span<const anyplace_layer_access> accesses);
+//   void engine_work(std::uint64_t stream, const char* name, std::span<const anyplace_layer_access> accesses,
+//                    std::span<const anyplace_layer_meeting> meetings);
 //   static void argument(std::uint32_t access, anyplace_address address, std::uint64_t bytes);
 //   static void launch_kept(const anyplace_launch& launch);
 //   static void host_access(std::uint32_t access, anyplace_address address, std::uint64_t bytes);
@@ -297,10 +298,10 @@ void put_notes(anyplace_layer_table& table) noexcept {
   }
   if constexpr (requires { &Mine::engine_work; }) {
     table.engine_work = [](void* self, std::uint64_t stream, const char* name, const anyplace_layer_access* accesses,
-                           std::uint32_t count) {
+                           std::uint32_t count, const anyplace_layer_meeting* meetings, std::uint32_t meeting_count) {
       auto* const instance = static_cast<LayerInstance<Mine>*>(self);
       return guarded(instance->host, [&]() -> anyplace_status {
-        instance->layer.engine_work(stream, name, std::span(accesses, count));
+        instance->layer.engine_work(stream, name, std::span(accesses, count), std::span(meetings, meeting_count));
         return ANYPLACE_STATUS_OK;
       });
     };
