@@ -100,7 +100,7 @@ std::string_view arguments_of(std::string_view command) {
       {"replay", "TRACE --place PLACE [option...] [--json]"},
       {"sweep", "[option...] [--json] -- PROGRAM [ARGUMENT...]"},
       {"explore", "[option...] [--json] -- PROGRAM [ARGUMENT...]"},
-      {"trace-summary", "FILE [--compare FILE] [--json]"},
+      {"trace-summary", "FILE [--compare FILE] [--least-overlap PERCENT] [--json]"},
       {"timeline", "FILE [--output FILE]"},
   }};
   for (const auto& [name, arguments] : known) {
