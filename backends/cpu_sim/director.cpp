@@ -131,7 +131,7 @@ bool Director::begin_call(const char* name) {
 }
 
 /// Lets virtual time go on. It never goes back.
-void Director::set_clock(std::int64_t ns) noexcept {
+void Director::set_clock(std::int64_t ns) {
   clock_ns_.store(std::max(now_ns(), ns), std::memory_order_relaxed);
   if (time_ != nullptr) time_->advance(now_ns());
 }
@@ -139,7 +139,8 @@ void Director::set_clock(std::int64_t ns) noexcept {
 void Director::end_call(Outcome outcome) {
   Lock lock = enter();
   Caller& caller = self();
-  caller.in_vain = outcome == Outcome::not_ready ? caller.in_vain + 1 : 0;
+  if (outcome == Outcome::changed) caller.in_vain = 0;
+  if (outcome == Outcome::not_ready) ++caller.in_vain;
   caller.time_ns = now_ns();
   if (outcome != Outcome::nothing && !stopped_) take_turn(lock, caller, Caller::State::returns);
   give_turn(&caller);

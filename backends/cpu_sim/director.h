@@ -167,7 +167,7 @@ class Director {
   std::vector<Candidate> candidates();
   void add_operations(std::vector<Candidate>& candidates);
   void note_submissions();
-  void set_clock(std::int64_t ns) noexcept;
+  void set_clock(std::int64_t ns);
   void mark_needed(std::vector<Candidate>& candidates);
   std::size_t index_of_first_ready(const std::vector<Candidate>& candidates) const;
   std::size_t index_of_earliest(const std::vector<Candidate>& candidates) const;

@@ -151,6 +151,24 @@ TEST_CASE("A line of CI holds that copies overlap with kernels") {
   CHECK(run_command({"trace-summary", serial, "--least-overlap", "101"}).status == 2);
 }
 
+TEST_CASE("A profile is calibrated by a trace, has the figures that were measured, and is one that cpu_sim takes") {
+  const test::TempDir folder;
+  const std::string trace = traced_pipeline(folder, "serial", 1);
+  const Run run = run_command({"profile", "--calibrate", trace, "--base", "laptop", "--name", "again"});
+  INFO(run.out << run.err);
+  REQUIRE(run.status == 0);
+  const json profile = run.json();
+  CHECK(profile.at("name") == "again");
+  CHECK(profile.at("to_device_bytes_per_second").at("value") == 16'000'000'000);
+  CHECK(profile.at("to_host_bytes_per_second").at("value") == 16'000'000'000);
+  CHECK(profile.at("kernels").at("host kernel 1").at("launch_ns") == 200'000);
+  const std::string file = folder.write("again.json", run.out);
+  CHECK_THAT(run_command({"devices"}, {{"ANYPLACE_CPU_SIM_PROFILE", file}}).out, Contains("0 B / 7.5 GiB"));
+  const std::string fills = traced(folder, "fills.pftrace", 0);
+  CHECK_THAT(run_command({"profile", "--calibrate", fills, "--base", "laptop"}).err,
+             Contains("no execution of a copy"));
+}
+
 TEST_CASE("A trace that is cut is read as far as it is whole, and another file is refused") {
   const test::TempDir folder;
   const std::string bytes = test::read_file(traced(folder, "run.pftrace", 10));

@@ -257,7 +257,7 @@ TEST_CASE("Given the profile h100, Then there are its devices with their memory,
       lane.copy_in();
       lane.stream.synchronize();
     });
-    std::printf("%.0f bytes, %.0f ns", static_cast<double>(lane.device.properties().total_memory), ns);
+    std::printf("%.0f bytes, %.0f ns", static_cast<double>(lane.device.properties().total_memory.value_or(0)), ns);
     return 0;
   });
   CHECK_THAT(ended.out, Catch::Contains("80000000000 bytes, 15625 ns"));
