@@ -35,6 +35,7 @@
 #include "tools/conformance.h"
 #endif
 #ifdef ANYPLACE_TOOL_TRACE
+#include "tools/profile.h"
 #include "tools/timeline.h"
 #include "tools/trace_summary.h"
 #endif
@@ -88,7 +89,7 @@ int say(const Answer& answer, bool output_closed) {
 }
 
 std::string_view arguments_of(std::string_view command) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 13> known{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 14> known{{
       {"info", "PLACE [--json]"},
       {"conformance", "--place PLACE [option...] [--json]"},
       {"compile", "FILE --for TARGET[,TARGET] [option...]"},
@@ -100,8 +101,9 @@ std::string_view arguments_of(std::string_view command) {
       {"replay", "TRACE --place PLACE [option...] [--json]"},
       {"sweep", "[option...] [--json] -- PROGRAM [ARGUMENT...]"},
       {"explore", "[option...] [--json] -- PROGRAM [ARGUMENT...]"},
-      {"trace-summary", "FILE [--compare FILE] [--json]"},
+      {"trace-summary", "FILE [--compare FILE] [--least-overlap PERCENT] [--json]"},
       {"timeline", "FILE [--output FILE]"},
+      {"profile", "--calibrate FILE --base NAME [--name NAME]"},
   }};
   for (const auto& [name, arguments] : known) {
     if (name == command) return arguments;
@@ -175,6 +177,7 @@ Answer run(int argument_count, char** arguments, bool output_closed) {
 #ifdef ANYPLACE_TOOL_TRACE
   const TraceSummaryCommand trace_summary(app);
   const TimelineCommand timeline(app);
+  const ProfileCommand profile(app);
 #endif
   const TopCommand top(app);
   const PagesCommand pages(app);
@@ -208,6 +211,7 @@ Answer run(int argument_count, char** arguments, bool output_closed) {
 #ifdef ANYPLACE_TOOL_TRACE
   if (trace_summary.chosen()) return trace_summary.run();
   if (timeline.chosen()) return timeline.run();
+  if (profile.chosen()) return profile.run();
 #endif
   if (pages.chosen()) return pages.run();
   if (*devices || *doctor || top.chosen()) {

@@ -163,6 +163,21 @@ void add_numbers(Rows& rows, const std::string& name, const Json& mine, const Js
   }
 }
 
+/// What is wrong with the overlap of copies and kernels; "" if nothing is.
+std::string overlap_problems(const TraceFigures& figures, double least_percent) {
+  std::string text;
+  bool any_copies = false;
+  for (const auto& [place, device] : figures.devices) {
+    if (device.copies_ns == 0) continue;
+    any_copies = true;
+    const double percent = 100.0 * static_cast<double>(device.overlap_ns) / static_cast<double>(device.copies_ns);
+    if (percent >= least_percent) continue;
+    text += fmt::format("anyplace: {}: {:.1f} % of the time of copies is under kernels, less than {}\n",
+                        printable(place), percent, least_percent);
+  }
+  return any_copies ? text : "anyplace: no device made a copy, so there is no overlap\n";
+}
+
 }  // namespace
 
 TraceSummaryCommand::TraceSummaryCommand(CLI::App& app)
@@ -170,6 +185,11 @@ TraceSummaryCommand::TraceSummaryCommand(CLI::App& app)
           app.add_subcommand("trace-summary", "Says where the time of a run went that the layer trace wrote down")) {
   command_->add_option("FILE", file_, "The file that the layer wrote; - is standard input")->required();
   command_->add_option("--compare", other_, "Another run's file: what is different from that");
+  command_
+      ->add_option("--least-overlap", least_overlap_,
+                   "Percent of the time of copies that has to be under kernels, on each device; else the exit "
+                   "status is 1")
+      ->check(CLI::Range(0.0, 100.0));
   command_->add_flag("--json", json_, "Write JSON");
 }
 
@@ -178,14 +198,18 @@ bool TraceSummaryCommand::chosen() const { return command_->parsed(); }
 Answer TraceSummaryCommand::run() const {
   try {
     const Summed mine = summed(file_);
+    const std::string problems = least_overlap_ < 0 ? "" : overlap_problems(mine.figures, least_overlap_);
+    const int status = problems.empty() ? exit_ok : exit_failed;
     if (other_.empty())
-      return {json_ ? dump(figures_json(mine.figures, mine.is_cut)) : summary_text(mine), "", exit_ok};
+      return {json_ ? dump(figures_json(mine.figures, mine.is_cut)) : summary_text(mine), problems, status};
     const Summed other = summed(other_);
     const Json now = figures_json(mine.figures, mine.is_cut), then = figures_json(other.figures, other.is_cut);
-    if (json_) return {dump(Json{{"this", now}, {"other", then}, {"difference", difference(now, then)}}), "", exit_ok};
+    if (json_) {
+      return {dump(Json{{"this", now}, {"other", then}, {"difference", difference(now, then)}}), problems, status};
+    }
     Rows rows{{"", "THIS", "OTHER", "CHANGE"}};
     add_numbers(rows, "", now, then);
-    return {table(rows), "", exit_ok};
+    return {table(rows), problems, status};
   } catch (const std::runtime_error& error) {
     return {"", std::string("anyplace: ") + error.what() + "\n", exit_usage};
   }

@@ -23,6 +23,7 @@ class TraceSummaryCommand {
   CLI::App* command_;
   std::string file_;
   std::string other_;
+  double least_overlap_ = -1;  ///< in percent; less than 0: none is asked for
   bool json_ = false;
 };
 

@@ -475,7 +475,8 @@ void CpuSimBackend::device_properties(std::int32_t device, anyplace_device_prope
   out.multiprocessors = out.compute_units;
   out.sub_group_sizes = 1;
   out.features = ANYPLACE_FEATURE_FLOAT64 | ANYPLACE_FEATURE_INT64_ATOMICS | ANYPLACE_FEATURE_UNIFIED_ADDRESSING;
-  out.features_known = out.features | ANYPLACE_FEATURE_FLOAT16;
+  if (Director::get() != nullptr) out.features |= ANYPLACE_FEATURE_VIRTUAL_TIME;
+  out.features_known = out.features | ANYPLACE_FEATURE_FLOAT16 | ANYPLACE_FEATURE_VIRTUAL_TIME;
   backend::set_text(out.name, "anyplace CPU simulator");
   backend::set_text(out.vendor, "anyplace");
   backend::set_text(out.architecture, architecture());

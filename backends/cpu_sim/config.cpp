@@ -7,6 +7,7 @@
 
 #include "failure.h"
 #include "processor.h"
+#include "profile.h"
 
 namespace anyplace::cpu_sim {
 namespace {
@@ -63,7 +64,20 @@ void read_deterministic(Config& config) {
   if (!mode.empty() && mode != "threads" && mode != "deterministic") {
     refuse("ANYPLACE_CPU_SIM_MODE", mode, "threads or deterministic");
   }
-  config.deterministic = mode == "deterministic";
+  if (const std::string profile = variable("ANYPLACE_CPU_SIM_PROFILE"); !profile.empty()) {
+    if (mode == "threads") {
+      bad_argument(
+          "ANYPLACE_CPU_SIM_PROFILE needs the deterministic mode, and ANYPLACE_CPU_SIM_MODE is \"threads\""
+          "\nunset one of the two");
+    }
+    try {
+      config.profile = std::make_shared<const Profile>(load_profile(profile));
+    } catch (const ProfileError& error) {
+      bad_argument(std::string("ANYPLACE_CPU_SIM_PROFILE: ") + error.what());
+    }
+    config.strategy = "eager";
+  }
+  config.deterministic = mode == "deterministic" || config.profile != nullptr;
   config.seed = count_variable("ANYPLACE_CPU_SIM_SEED", 0, UINT64_MAX, 0);
   config.prints_hash = count_variable("ANYPLACE_CPU_SIM_HASH", 0, 1, 0) == 1;
   if (const std::string strategy = variable("ANYPLACE_CPU_SIM_STRATEGY"); !strategy.empty()) config.strategy = strategy;
@@ -88,7 +102,11 @@ bool parse_bytes(const std::string& text, std::uint64_t* bytes) noexcept {
 
 Config Config::from_environment() {
   Config config;
-  config.devices = static_cast<std::int32_t>(count_variable("ANYPLACE_CPU_SIM_DEVICES", 0, ANYPLACE_MAX_DEVICES, 2));
+  read_deterministic(config);
+  if (config.profile != nullptr) config.memory_bytes = config.profile->memory_bytes;
+  const std::uint32_t devices = config.profile == nullptr ? 2 : config.profile->devices;
+  config.devices =
+      static_cast<std::int32_t>(count_variable("ANYPLACE_CPU_SIM_DEVICES", 0, ANYPLACE_MAX_DEVICES, devices));
   const std::uint64_t cores = std::clamp<std::uint64_t>(std::thread::hardware_concurrency(), 2, max_workers);
   config.workers = static_cast<std::uint32_t>(count_variable("ANYPLACE_CPU_SIM_WORKERS", 1, max_workers, cores));
   config.backoff_ns =
@@ -113,7 +131,6 @@ Config Config::from_environment() {
     refuse("ANYPLACE_CPU_SIM_MEMORY", memory,
            "a number of bytes from 1 to 9223372036854775807, or a number with KiB, MiB, GiB or TiB, as in 512MiB");
   }
-  read_deterministic(config);
   return config;
 }
 

@@ -17,16 +17,24 @@
 //                                   there are some, else by the pages' access; keys or pages: by that one; default 0
 //   ANYPLACE_CPU_SIM_PROCESSOR      x86-64, x86-64-v2, x86-64-v3 or x86-64-v4: an image for a higher level is refused
 //                                   (processor.h); default: what the processor has
-//   ANYPLACE_CPU_SIM_MODE           threads (the default) or deterministic, as docs/cpu_sim-deterministic.md says;
-//   there ANYPLACE_CPU_SIM_SEED           a number, default 0 ANYPLACE_CPU_SIM_STRATEGY       who chooses, default
-//   random ANYPLACE_CPU_SIM_REPORT         the file of the report, default none ANYPLACE_CPU_SIM_HASH           1: the
-//   schedule's hash is a line on standard error at the end; default 0
+//   ANYPLACE_CPU_SIM_MODE           threads (the default) or deterministic, as docs/cpu_sim-deterministic.md says, with
+//                                   the following, which mean something there only
+//   ANYPLACE_CPU_SIM_SEED           a number, default 0
+//   ANYPLACE_CPU_SIM_STRATEGY       who chooses, default random, with a profile eager
+//   ANYPLACE_CPU_SIM_REPORT         the file of the report, default none
+//   ANYPLACE_CPU_SIM_HASH           1: the schedule's hash is a line on standard error at the end; default 0
+//   ANYPLACE_CPU_SIM_PROFILE        the figures of a device (profile.h), by which operations take their time, as
+//                                   docs/cpu_sim-profiles.md says; it brings the deterministic mode with it, and the
+//                                   defaults for ANYPLACE_CPU_SIM_DEVICES and ANYPLACE_CPU_SIM_MEMORY
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace anyplace::cpu_sim {
+
+struct Profile;
 
 /// How device memory is protected from the host.
 enum class Protect : std::uint8_t { off, automatic, keys, pages };
@@ -43,8 +51,9 @@ struct Config {
   bool deterministic = false;
   bool prints_hash = false;
   std::uint64_t seed = 0;
-  std::string strategy = "random";  ///< make_strategy() parses it.
-  std::string report;               ///< It is empty if none is written.
+  std::string strategy = "random";         ///< make_strategy() parses it.
+  std::string report;                      ///< It is empty if none is written.
+  std::shared_ptr<const Profile> profile;  ///< It is null if there is none.
 
   /// Throws Failure(INVALID_ARGUMENT) that shows the variable, its value and what is allowed.
   static Config from_environment();

@@ -32,11 +32,12 @@ constexpr std::int64_t longest_real_wait_ns = 50'000'000;
 
 pid_t this_thread() noexcept { return static_cast<pid_t>(syscall(SYS_gettid)); }
 
-/// Returns whether the calling thread polls for the core, in its own time. Its questions are answered without a turn.
+/// Returns whether the calling thread polls for the core or a layer, in its own time. Its questions are answered
+/// without a turn.
 bool is_polling_thread() noexcept {
   char name[16] = "";
   pthread_getname_np(pthread_self(), name, sizeof(name));
-  return std::strcmp(name, "anyplace-poll") == 0;
+  return std::strcmp(name, "anyplace-poll") == 0 || std::strcmp(name, "anyplace-trace") == 0;
 }
 
 bool are_complete(std::span<const Record> records) noexcept {
@@ -120,15 +121,23 @@ bool Director::begin_call(const char* name) {
   Lock lock = enter();
   Caller& caller = self();
   caller.call = name;
-  if (callers_.size() == 1 && holder_ == nullptr && !directing_ && !threads_.have_changed()) {
+  if (time_ != nullptr) caller.time_ns = now_ns() + time_->call_ns();
+  const bool is_timely = time_ == nullptr || ready_.empty();
+  if (is_timely && callers_.size() == 1 && holder_ == nullptr && !directing_ && !threads_.have_changed()) {
     holder_ = &caller;  // There is nobody to choose from.
   } else {
     take_turn(lock, caller, Caller::State::enters);
   }
   ++caller.calls;
   ++calls_;
-  clock_ns_.store(now_ns() + costs_.call_ns(), std::memory_order_relaxed);
+  set_clock(time_ == nullptr ? now_ns() + costs_.call_ns() : caller.time_ns);
   return true;
+}
+
+/// Lets virtual time go on. It never goes back.
+void Director::set_clock(std::int64_t ns) {
+  clock_ns_.store(std::max(now_ns(), ns), std::memory_order_relaxed);
+  if (time_ != nullptr) time_->advance(now_ns());
 }
 
 void Director::end_call(Outcome outcome) {
@@ -136,6 +145,7 @@ void Director::end_call(Outcome outcome) {
   Caller& caller = self();
   if (outcome == Outcome::changed) caller.in_vain = 0;
   if (outcome == Outcome::not_ready) ++caller.in_vain;
+  caller.time_ns = now_ns();
   if (outcome != Outcome::nothing && !stopped_) take_turn(lock, caller, Caller::State::returns);
   give_turn(&caller);
 }
@@ -155,6 +165,7 @@ bool Director::wait_for(std::span<const Record> records, std::uint64_t timeout_n
     caller.real_deadline_ns = cpu_sim::now_ns() + std::min(static_cast<std::int64_t>(timeout_ns), longest_real_wait_ns);
   }
   caller.records = records;
+  caller.time_ns = now_ns();
   take_turn(lock, caller, Caller::State::waits);
   caller.records = {};
   caller.deadline_ns = caller.real_deadline_ns = INT64_MAX;
@@ -209,6 +220,7 @@ void Director::direct(Lock& lock) {
   directing_ = true;
   while (holder_ == nullptr) {
     settle(lock);
+    note_submissions();
     if (execute_silent(lock)) continue;
     const std::vector<Candidate> found = candidates();
     if (found.empty()) {
@@ -221,6 +233,7 @@ void Director::direct(Lock& lock) {
       execute(lock, found[taken]);
     } else {
       holder_ = found[taken].caller;
+      if (time_ != nullptr) set_clock(found[taken].time_ns);
       holder_->turn.notify_one();
     }
   }
@@ -251,35 +264,59 @@ std::vector<Director::Candidate> Director::candidates() {
     if (!may_go_on(*caller)) continue;
     Candidate candidate;
     candidate.caller = caller;
+    // A wait is over when what it is for has happened, which was just now.
+    if (caller->state == Caller::State::waits) caller->time_ns = std::max(caller->time_ns, now_ns());
+    candidate.time_ns = caller->time_ns;
     candidate.option = {2 * caller->number, true, false, caller->calls, 0, 0};
     found.push_back(std::move(candidate));
   }
   std::sort(found.begin(), found.end(),
             [](const Candidate& a, const Candidate& b) { return a.caller->number < b.caller->number; });
-  // Nothing of a stream happens between two calls; while all calls only begin, there has been a choice already.
-  if (all_enter) return found;
-  const std::size_t threads = found.size();
-  unsigned most_urgent = levels;
-  for (const Task* const task : ready_) most_urgent = std::min(most_urgent, task->level());
-  for (Task* const task : ready_) {
-    if (task->level() != most_urgent) continue;
-    Candidate candidate;
-    candidate.task = task;
-    task->describe(candidate.operation);
-    const Operation& operation = candidate.operation;
-    candidate.option = {
-        2 * operation.stream + 1, false, false, operation.done, std::max<std::uint64_t>(operation.left, 1),
-        allocations_of(operation)};
-    found.push_back(std::move(candidate));
-  }
-  std::stable_sort(found.begin() + static_cast<std::ptrdiff_t>(threads), found.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.operation.stream < b.operation.stream; });
+  // Nothing of a stream happens between two calls; while all calls only begin, there has been a choice already. With a
+  // profile time has passed since.
+  if (all_enter && time_ == nullptr) return found;
+  add_operations(found);
   mark_needed(found);
   const auto asks_in_vain = [](const Candidate& each) {
     return each.caller != nullptr && each.caller->in_vain >= most_in_vain;
   };
   if (!std::all_of(found.begin(), found.end(), asks_in_vain)) std::erase_if(found, asks_in_vain);
   return found;
+}
+
+/// Adds the operations that are ready, in the order of their streams.
+void Director::add_operations(std::vector<Candidate>& found) {
+  const auto threads = static_cast<std::ptrdiff_t>(found.size());
+  unsigned most_urgent = levels;
+  for (const Task* const task : ready_) most_urgent = std::min(most_urgent, task->level());
+  for (Task* const task : ready_) {
+    if (task->level() != most_urgent && time_ == nullptr)
+      continue;  // A profile says what is held up by more urgent ones.
+    Candidate candidate;
+    candidate.task = task;
+    candidate.operation.wants_nodes = time_ != nullptr && !time_->has(*task);
+    task->describe(candidate.operation);
+    const Operation& operation = candidate.operation;
+    if (candidate.operation.wants_nodes) time_->add(*task, operation, task->level(), now_ns());
+    candidate.option = {
+        2 * operation.stream + 1, false, false, operation.done, std::max<std::uint64_t>(operation.left, 1),
+        allocations_of(operation)};
+    found.push_back(std::move(candidate));
+  }
+  std::stable_sort(found.begin() + threads, found.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.operation.stream < b.operation.stream; });
+  if (time_ == nullptr) return;
+  for (auto each = found.begin() + threads; each != found.end(); ++each) each->time_ns = time_->end_ns(*each->task);
+}
+
+/// With a profile, takes note of when commands were submitted: since it was called last, there was one call at most.
+void Director::note_submissions() {
+  if (time_ == nullptr) return;
+  for (Task* const stream : streams_) {
+    Operation operation;
+    stream->describe(operation);
+    time_->note_submissions(operation, now_ns());
+  }
 }
 
 /// Marks the streams that waiting threads need: those that they wait for, and those that these wait for.
@@ -317,10 +354,21 @@ std::size_t Director::index_of_first_ready(const std::vector<Candidate>& candida
   return candidates.size();
 }
 
-std::size_t Director::choose(const std::vector<Candidate>& candidates) {
-  std::vector<Option> options;
-  for (const Candidate& candidate : candidates) options.push_back(candidate.option);
-  // The plain schedule executes everything as soon as it is ready, and then lets the thread go on that ran.
+/// Returns the index of the candidate that happens first; of several an operation, then the thread that ran.
+std::size_t Director::index_of_earliest(const std::vector<Candidate>& candidates) const {
+  const auto rank_of = [this](const Candidate& each) {
+    const int kind = each.task != nullptr ? 0 : each.caller == last_holder_ ? 1 : 2;
+    return std::pair(each.time_ns, kind);
+  };
+  const auto first = std::min_element(candidates.begin(), candidates.end(),
+                                      [&](const auto& a, const auto& b) { return rank_of(a) < rank_of(b); });
+  return static_cast<std::size_t>(first - candidates.begin());
+}
+
+/// Returns the index of the candidate that the plain schedule takes: it executes everything as soon as it is ready, and
+/// then lets the thread go on that ran.
+std::size_t Director::plain_of(const std::vector<Candidate>& candidates) const {
+  if (time_ != nullptr) return index_of_earliest(candidates);
   const auto index_where = [&](auto matches) {
     return static_cast<std::size_t>(std::find_if(candidates.begin(), candidates.end(), matches) - candidates.begin());
   };
@@ -328,21 +376,29 @@ std::size_t Director::choose(const std::vector<Candidate>& candidates) {
   if (plain == candidates.size()) {
     plain = index_where([&](const Candidate& each) { return each.caller != nullptr && each.caller == last_holder_; });
   }
-  if (plain == candidates.size()) plain = 0;
+  return plain == candidates.size() ? 0 : plain;
+}
+
+std::size_t Director::choose(const std::vector<Candidate>& candidates) {
+  std::vector<Option> options;
+  for (const Candidate& candidate : candidates) options.push_back(candidate.option);
+  const std::size_t plain = plain_of(candidates);
   std::vector<std::string> what;
   for (const Candidate& candidate : candidates) what.push_back(what_of(candidate));
-  const std::size_t taken = or_passed_over(candidates, ask(options, plain, what));
+  const std::size_t taken = or_passed_over(candidates, plain, ask(options, plain, what));
   report_choice(candidates, taken, plain);
   ++choices_;
   return taken;
 }
 
-/// Returns the candidate that was passed over for too long, or `taken` if there is none.
-std::size_t Director::or_passed_over(const std::vector<Candidate>& candidates, std::size_t taken) {
+/// Returns the candidate that was passed over for too long, or `taken` if there is none. With a profile it is the
+/// earliest only: the others' time hasn't come.
+std::size_t Director::or_passed_over(const std::vector<Candidate>& candidates, std::size_t plain, std::size_t taken) {
   const auto counter_of = [](const Candidate& each) -> unsigned& {
     return each.task != nullptr ? each.task->passed_over : each.caller->passed_over;
   };
   for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (time_ != nullptr && i != plain) continue;
     if (++counter_of(candidates[i]) > most_passed_over) taken = i;
   }
   counter_of(candidates[taken]) = 0;
@@ -401,6 +457,7 @@ void Director::supervise() noexcept {
     if (holder_ != nullptr || directing_ || ready_.empty() || is_somebody_here()) continue;
     if (!threads_.is_known() || !look_at_threads(long_patience_ns)) continue;
     directing_ = true;
+    note_submissions();
     if (!execute_silent(lock)) {
       const std::vector<Candidate> found = candidates();
       execute(lock, found[found.size() == 1 ? 0 : choose(found)]);
@@ -442,10 +499,12 @@ void Director::run_executor(Executor& executor) noexcept {
 
 /// Executes the candidate's operation, and returns when it is over or blocked.
 void Director::execute(Lock& lock, const Candidate& candidate) {
-  const std::int64_t begin_ns = now_ns();
+  const std::int64_t begin_ns = time_ == nullptr ? now_ns() : time_->take(*candidate.task);
   const std::int64_t real_begin_ns = cpu_sim::now_ns();
-  clock_ns_.store(begin_ns + costs_.operation_ns(candidate.operation), std::memory_order_relaxed);
+  set_clock(time_ == nullptr ? begin_ns + costs_.operation_ns(candidate.operation) : candidate.time_ns);
+  const std::int64_t end_ns = now_ns();
   std::erase(ready_, candidate.task);
+  if (candidate.operation.is_silent) return execute_here(lock, *candidate.task);
   for (Caller* const caller : callers_) caller->in_vain = 0;
   Executor* executor = nullptr;
   const Operation::Kind kind = candidate.operation.kind;
@@ -459,35 +518,38 @@ void Director::execute(Lock& lock, const Candidate& candidate) {
     }
   }
   if (executor == nullptr) {
-    lock.unlock();
-    {
-      const HelpingScope helping;
-      candidate.task->step();
-    }
-    enter_again(lock);
-  }
-  if (executor != nullptr) {
+    execute_here(lock, *candidate.task);
+  } else {
     executor->task = candidate.task;
     executor->wake.notify_one();
     settle(lock);
   }
   worked_ns_.fetch_add(cpu_sim::now_ns() - real_begin_ns, std::memory_order_relaxed);
-  report_ran(candidate.operation, begin_ns, executor != nullptr && executor->task == candidate.task);
+  report_ran(candidate.operation, begin_ns, end_ns, executor != nullptr && executor->task == candidate.task);
 }
 
-/// Executes a ready command that is no choice, if there is one.
+/// Executes the task's next command on this thread.
+void Director::execute_here(Lock& lock, Task& task) {
+  lock.unlock();
+  {
+    const HelpingScope helping;
+    task.step();
+  }
+  enter_again(lock);
+}
+
+/// Executes a ready command that is no choice, if there is one. With a profile, a time stamp that isn't due is one.
 bool Director::execute_silent(Lock& lock) {
   for (Task* const task : ready_) {
     Operation operation;
     task->describe(operation);
     if (!operation.is_silent) continue;
-    std::erase(ready_, task);
-    lock.unlock();
-    {
-      const HelpingScope helping;
-      task->step();
+    if (time_ != nullptr && operation.kind == Operation::Kind::time_stamp) {
+      if (time_->ready_ns(operation) > now_ns()) continue;
+      if (time_->has(*task)) time_->take(*task);
     }
-    enter_again(lock);
+    std::erase(ready_, task);
+    execute_here(lock, *task);
     return true;
   }
   return false;

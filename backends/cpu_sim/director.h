@@ -15,6 +15,11 @@
 // which threads run (process_threads.h). What depends on real time all the same (a thread that sleeps by the clock, one
 // that computes for long) isn't waited for for ever, and is said in the report.
 //
+// With a profile, what can happen has a time: an operation that of its end (virtual_time.h), a thread that at which its
+// call is over. The plain schedule takes what is earliest, so that operations take effect in the order of their ends,
+// and a strategy that takes something else lets the earlier ones take longer. A call has its effects at its end, so
+// there is a choice before it, too.
+//
 // mutex_ is a leaf of the lock order (stream.h); no operation is executed and no strategy waits under it.
 #pragma once
 
@@ -42,6 +47,7 @@
 #include "schedule_report.h"
 #include "strategy.h"
 #include "task.h"
+#include "virtual_time.h"
 
 namespace anyplace::cpu_sim {
 
@@ -110,6 +116,7 @@ class Director {
     State state = State::outside;
     const char* call = "";
     std::uint64_t calls = 0;
+    std::int64_t time_ns = 0;              // With a profile: it can go on at this time.
     std::span<const Record> records;       // It waits for them.
     std::int64_t deadline_ns = INT64_MAX;  // It waits until this virtual time.
     std::int64_t real_deadline_ns = INT64_MAX;
@@ -141,6 +148,7 @@ class Director {
     Caller* caller = nullptr;
     Task* task = nullptr;
     Operation operation;
+    std::int64_t time_ns = 0;  // With a profile: it happens at this time.
   };
   static constexpr std::uint64_t unnumbered = UINT64_MAX;
 
@@ -160,12 +168,18 @@ class Director {
   void direct(Lock& lock);
   bool may_go_on(const Caller& caller) const noexcept;
   std::vector<Candidate> candidates();
+  void add_operations(std::vector<Candidate>& candidates);
+  void note_submissions();
+  void set_clock(std::int64_t ns);
   void mark_needed(std::vector<Candidate>& candidates);
   std::size_t index_of_first_ready(const std::vector<Candidate>& candidates) const;
+  std::size_t index_of_earliest(const std::vector<Candidate>& candidates) const;
+  std::size_t plain_of(const std::vector<Candidate>& candidates) const;
   std::size_t choose(const std::vector<Candidate>& candidates);
-  static std::size_t or_passed_over(const std::vector<Candidate>& candidates, std::size_t taken);
+  std::size_t or_passed_over(const std::vector<Candidate>& candidates, std::size_t plain, std::size_t taken);
   std::size_t ask(const std::vector<Option>& options, std::size_t plain, const std::vector<std::string>& what);
   void execute(Lock& lock, const Candidate& candidate);
+  void execute_here(Lock& lock, Task& task);
   bool execute_silent(Lock& lock);
   void supervise() noexcept;
   bool is_somebody_here() const noexcept;
@@ -189,7 +203,7 @@ class Director {
   std::string choice_text(const char* kind, std::size_t options, std::size_t taken, std::size_t plain) const;
   void report_choice(const std::vector<Candidate>& candidates, std::size_t taken, std::size_t plain);
   void report_stage(std::size_t taken, const std::vector<std::string>& what);
-  void report_ran(const Operation& operation, std::int64_t begin_ns, bool is_blocked);
+  void report_ran(const Operation& operation, std::int64_t begin_ns, std::int64_t end_ns, bool is_blocked);
   void report_uncontrolled(const std::string& what);
   void report_end();
   [[noreturn]] void end_diverged(const std::vector<std::string>& what, std::size_t taken);
@@ -210,6 +224,7 @@ class Director {
   std::atomic<unsigned> entering_{0};  // So many threads wait for mutex_.
   std::mutex mutex_;                   // It guards all that follows.
   std::unique_ptr<Strategy> strategy_;
+  std::unique_ptr<VirtualTime> time_;  // It is null without a profile.
   ScheduleReport report_;
   std::vector<Caller*> callers_;
   std::uint64_t numbers_ = 0;      // So many callers have numbers.

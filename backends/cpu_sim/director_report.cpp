@@ -27,9 +27,14 @@ std::string array(const char* name, const Candidates& candidates, Write write) {
 }  // namespace
 
 Director::Director(const Config& config)
-    : prints_hash_(config.prints_hash), strategy_(make_strategy(config.strategy, config.seed)), report_(config.report) {
+    : prints_hash_(config.prints_hash),
+      strategy_(make_strategy(config.strategy, config.seed)),
+      time_(config.profile == nullptr ? nullptr : std::make_unique<VirtualTime>(config.profile)),
+      report_(config.report) {
+  if (time_ != nullptr) time_->advance(now_ns());
+  const std::string profile = time_ == nullptr ? "" : ",\"profile\":" + json_text(config.profile->name);
   report_.line("{\"anyplace_cpu_sim_report\":1,\"mode\":\"deterministic\",\"strategy\":" + json_text(config.strategy) +
-               ",\"seed\":" + number(config.seed) + "}");
+               ",\"seed\":" + number(config.seed) + profile + "}");
 }
 
 std::string Director::what_of(const Candidate& candidate) {
@@ -107,12 +112,11 @@ void Director::report_choice(const std::vector<Candidate>& candidates, std::size
   report_.line(text + "}");
 }
 
-void Director::report_ran(const Operation& operation, std::int64_t begin_ns, bool is_blocked) {
+void Director::report_ran(const Operation& operation, std::int64_t begin_ns, std::int64_t end_ns, bool is_blocked) {
   const std::string text = "{\"ran\":" + number(ran_++) + ",\"device\":" + std::to_string(operation.device) +
                            ",\"stream\":" + number(operation.stream) + ",\"number\":" + number(operation.done) +
                            ",\"what\":" + json_text(operation.what) + ",\"begin_ns\":" + std::to_string(begin_ns) +
-                           ",\"end_ns\":" + std::to_string(begin_ns + costs_.operation_ns(operation)) +
-                           (is_blocked ? ",\"blocked\":true}" : "}");
+                           ",\"end_ns\":" + std::to_string(end_ns) + (is_blocked ? ",\"blocked\":true}" : "}");
   report_.hash(text);
   report_.line(text);
 }

@@ -174,7 +174,7 @@ void Director::wait_for_others(Lock& lock) {
   if (!is_over && (others_may_act || background_may_act || may_be_brief || first_deadline != INT64_MAX)) {
     rest_.wait_for(lock, std::chrono::milliseconds(1));
   } else if (first_deadline != INT64_MAX) {
-    clock_ns_.store(std::max(now_ns(), first_deadline), std::memory_order_relaxed);
+    set_clock(first_deadline);
   } else {
     end_in_deadlock();
   }

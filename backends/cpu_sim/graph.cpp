@@ -25,6 +25,7 @@ class LaunchGraph final : public Command {
     out.kind = Operation::Kind::graph;
     out.what = "graph";
     out.touches_all = true;
+    if (out.wants_nodes) run_->describe(out.nodes);
   }
 
  private:

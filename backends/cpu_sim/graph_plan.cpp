@@ -11,6 +11,7 @@
 #include "copy.h"
 #include "engine.h"
 #include "failure.h"
+#include "operation.h"
 #include "short_copy.h"
 
 namespace anyplace::cpu_sim {
@@ -225,6 +226,42 @@ class GraphPlan::Compiler {
 
 GraphPlan::GraphPlan(Engine& engine, Device& device, const anyplace_graph_desc& desc) {
   Compiler(*this, engine, device, desc).compile();
+}
+
+namespace {
+
+void describe_step(const GraphPlan::Step& step, Operation& out) {
+  switch (step.kind) {
+    case GraphPlan::Step::launch:
+      return out.be_kernel(step.kernel->name(), 1, threads_of(step.packed));
+    case GraphPlan::Step::copy:
+      return out.be_copy(step.address, step.source, step.bytes);
+    case GraphPlan::Step::fill:
+      return out.be_fill(step.address, step.bytes * step.count);
+    case GraphPlan::Step::record:
+      return;
+    default:
+      return step.work_->describe(out);
+  }
+}
+
+}  // namespace
+
+void GraphPlan::describe(std::vector<Operation>& out) const {
+  std::vector<std::vector<std::uint32_t>> after(chains.size());
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    const Chain& chain = chains[i];
+    out.emplace_back();  // It takes no time, and stands for a host function or a wait, too.
+    out.back().after = std::move(after[i]);
+    for (std::uint32_t step = chain.begin; chain.kind == Chain::steps && step != chain.end; ++step) {
+      const auto before = static_cast<std::uint32_t>(out.size() - 1);
+      out.emplace_back();
+      out.back().after.push_back(before);
+      describe_step(steps[step], out.back());
+    }
+    const auto last = static_cast<std::uint32_t>(out.size() - 1);
+    for (std::uint32_t s = chain.first_successor; s < chain.last_successor; ++s) after[successors[s]].push_back(last);
+  }
 }
 
 }  // namespace anyplace::cpu_sim

@@ -26,6 +26,7 @@ namespace anyplace::cpu_sim {
 
 class Engine;
 class Event;
+struct Operation;
 
 class GraphPlan {
  public:
@@ -80,6 +81,9 @@ class GraphPlan {
   const std::uint32_t* successors_of(const Chain& chain) const noexcept {
     return successors.data() + chain.first_successor;
   }
+
+  /// Describes the nodes that take time, in an order in which they can run (Operation::nodes).
+  void describe(std::vector<Operation>& out) const;
 
   std::vector<Chain> chains;
   std::vector<Step> steps;

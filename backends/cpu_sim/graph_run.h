@@ -46,6 +46,8 @@ class GraphRun final : public RefCounted<GraphRun>, private JointWork {
   void set_records() noexcept;
 
   // -- For the command.
+  /// Describes the nodes that do something, for the deterministic mode.
+  void describe(std::vector<Operation>& out) const { plan_.describe(out); }
   /// Runs a launch; the thread that executes the stream calls it. `waits` are from read_waits(), and live until the
   /// launch is complete. It returns Progress::elsewhere if another thread completes the launch.
   Progress begin(Stream& stream, std::uint64_t cookie, const Record* waits) noexcept;

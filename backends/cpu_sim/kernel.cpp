@@ -287,7 +287,9 @@ Spreadable::Extent Launch::extent() const noexcept {
   return {std::uint64_t{grid_[0]} * grid_[1] * grid_[2], 1};  // It is below 2^63 by the device's limits.
 }
 
-void Launch::describe(Operation& out) const { out.be_kernel(kernel_.name(), extent().units); }
+void Launch::describe(Operation& out) const {
+  out.be_kernel(kernel_.name(), extent().units, std::uint64_t{block_[0]} * block_[1] * block_[2]);
+}
 
 void Launch::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>& stop) noexcept {
   SharedMemory shared;

@@ -119,6 +119,11 @@ inline anyplace_block one_block(std::uint32_t packed) noexcept {
   block.block[2] = (packed >> 20) + 1;
   return block;
 }
+/// Returns how many threads it has.
+inline std::uint64_t threads_of(std::uint32_t packed) noexcept {
+  const anyplace_block block = one_block(packed);
+  return std::uint64_t{block.block[0]} * block.block[1] * block.block[2];
+}
 
 /// A Launch may have any grid. Behind it in the queue lie its arguments: pointers, sizes and copies of the values. A
 /// launch of one block is an entry of the queue instead where that is possible (submit_one_block).

@@ -15,7 +15,8 @@
 namespace anyplace::cpu_sim {
 
 struct Operation {
-  enum class Kind : std::uint8_t { other, copy, fill, kernel, host_function, graph };
+  enum class Kind : std::uint8_t { other, copy, fill, kernel, host_function, graph, time_stamp };
+  static constexpr std::int32_t host = -1;
   struct Range {
     anyplace_address begin;
     anyplace_address end;  ///< It is the address behind the last byte.
@@ -35,12 +36,23 @@ struct Operation {
   bool waits_for_process = false;  ///< Another process may end the stream's wait.
   Kind kind = Kind::other;
   std::string what = "operation";
-  std::uint64_t bytes = 0;  ///< A copy or fill moves so many.
-  std::uint64_t units = 1;  ///< A kernel has so many blocks.
+  std::uint64_t bytes = 0;    ///< A copy or fill moves so many.
+  std::uint64_t units = 1;    ///< A kernel has so many blocks.
+  std::uint64_t threads = 1;  ///< A kernel has so many threads, in all blocks.
+  std::string kernel;         ///< the name of a kernel
+  std::int32_t from = host;   ///< the device whose memory a copy reads; pinned and managed memory counts as the host's
+  std::int32_t to = host;     ///< the device whose memory it writes
+  bool goes_on = false;       ///< It was begun before.
   /// It says that the operation may read and write any memory; then `reads` and `writes` are empty.
   bool touches_all = false;
   std::vector<Range> reads;
   std::vector<Range> writes;
+
+  /// What a graph consists of: each node comes after those whose indexes it has in `after`. It is filled in if
+  /// `wants_nodes` is true.
+  std::vector<Operation> nodes;
+  std::vector<std::uint32_t> after;
+  bool wants_nodes = false;
 
   void be_silent(const char* name) {
     what = name;
@@ -61,10 +73,12 @@ struct Operation {
     bytes = count;
     write(address, count);
   }
-  void be_kernel(const std::string& name, std::uint64_t blocks) {
+  void be_kernel(const std::string& name, std::uint64_t blocks, std::uint64_t threads_per_block) {
     kind = Kind::kernel;
     what = "kernel " + name;
+    kernel = name;
     units = blocks;
+    threads = blocks * threads_per_block;
     touches_all = true;
   }
 };

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
+#include <fstream>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -111,6 +115,12 @@ class Flatten final : public nlohmann::json_sax<Json> {
   Entries entries_;
 };
 
+std::string known_profiles() {
+  std::string names;
+  for (const ProfileText& known : profile_texts()) names += (names.empty() ? "" : ", ") + std::string(known.name);
+  return names;
+}
+
 /// Takes one figure after the other out of the entries.
 class Figures {
  public:
@@ -123,6 +133,17 @@ class Figures {
     }
     find("$schema");
   }
+
+  /// Returns the profile that the file's figures are put into: that of its base, or one without figures.
+  Profile base() {
+    const Entry* const entry = find("base");
+    if (entry == nullptr) return {};
+    for (const ProfileText& known : profile_texts()) {
+      if (entry->text == known.name) return parse_profile(known.text, known.name);
+    }
+    refuse(file_, entry->line, "\"base\" is \"" + entry->text + "\"; it is one of " + known_profiles());
+  }
+  bool has_base() const { return entries_.contains("base"); }
 
   std::string text(const std::string& key) {
     const Entry* const entry = find(key);
@@ -138,7 +159,7 @@ class Figures {
     const Entry* const value = find(key + "/value");
     const Entry* const source = find(key + "/source");
     if (value == nullptr && source == nullptr && !entries_.contains(key)) {
-      if (required) refuse(file_, 1, "the figure \"" + key + "\" is missing");
+      if (required && !has_base()) refuse(file_, 1, "the figure \"" + key + "\" is missing");
       return;
     }
     if (value == nullptr || !value->number) {
@@ -148,13 +169,8 @@ class Figures {
                                  : entries_.at(key).line,
              "\"" + key + "\" has no number \"value\"; a figure is {\"value\": number, \"source\": \"...\"}");
     }
-    if (!std::isfinite(*value->number) || *value->number <= 0) {
-      refuse(file_, value->line, "\"" + key + "\" is " + Json(*value->number).dump() + "; it has to be more than 0");
-    }
-    if (source == nullptr || find("sources/" + source->text) == nullptr) {
-      refuse(file_, value->line,
-             "\"" + key + "\" has no source: \"source\" has to name one of the texts in \"sources\"");
-    }
+    check_positive(*value, key);
+    check_source(source, value->line, key);
     figure = *value->number;
   }
   void read(std::uint32_t& figure, const std::string& key) {
@@ -167,6 +183,43 @@ class Figures {
     figure = static_cast<std::uint32_t>(number);
   }
 
+  /// Reads what is below "kernels": by a kernel's name, its time or what each of its threads needs, and their source.
+  void read_kernels(Profile& profile) {
+    const std::string prefix = "kernels/";
+    std::set<std::string> names;
+    for (const auto& [key, entry] : entries_) {
+      const std::size_t end = key.rfind('/');
+      if (key.starts_with(prefix) && end > prefix.size()) names.insert(key.substr(prefix.size(), end - prefix.size()));
+    }
+    for (const std::string& name : names) {
+      const std::string key = prefix + name;
+      KernelCost cost{-1, 0, 0};
+      std::size_t line = 1;
+      const auto read_one = [&](const char* figure, double& into) {
+        const Entry* const entry = find(key + "/" + figure);
+        if (entry == nullptr) return false;
+        if (!entry->number) refuse(file_, entry->line, "\"" + key + "/" + figure + "\" is no number");
+        check_positive(*entry, key + "/" + figure);
+        into = *entry->number;
+        line = entry->line;
+        return true;
+      };
+      const bool is_given = read_one("launch_ns", cost.launch_ns);
+      const bool has_bytes = read_one("bytes_per_thread", cost.bytes_per_thread);
+      const bool has_flops = read_one("flops_per_thread", cost.flops_per_thread);
+      const Entry* const source = find(key + "/source");
+      if (source != nullptr) line = source->line;
+      check_kernel_keys(key);
+      if (is_given == (has_bytes || has_flops)) {
+        refuse(
+            file_, line,
+            "\"" + key + "\" has to have either \"launch_ns\", or \"bytes_per_thread\", \"flops_per_thread\" or both");
+      }
+      check_source(source, line, key);
+      (name == "*" ? profile.other_kernels : profile.kernels[name]) = cost;
+    }
+  }
+
   /// Refuses what nobody asked for.
   void check_all_used() const {
     for (const auto& [key, entry] : entries_) {
@@ -174,12 +227,34 @@ class Figures {
       if (key.starts_with("sources/")) {
         refuse(file_, entry.line, "no figure is of the source \"" + key.substr(key.find('/') + 1) + "\"");
       }
+      if (key.starts_with("kernels/")) {
+        refuse(file_, entry.line, "\"" + key + "\" is no kernel; one is {\"launch_ns\": number, \"source\": \"...\"}");
+      }
       const std::string figure = key.substr(0, key.find('/'));
-      refuse(file_, entry.line, "there is no key \"" + figure + "\"; the figures are " + known_);
+      refuse(file_, entry.line, "there is no key \"" + figure + "\"; the figures are " + known_ + ", kernels");
     }
   }
 
  private:
+  void check_positive(const Entry& entry, const std::string& key) const {
+    if (std::isfinite(*entry.number) && *entry.number > 0) return;
+    refuse(file_, entry.line, "\"" + key + "\" is " + Json(*entry.number).dump() + "; it has to be more than 0");
+  }
+  void check_source(const Entry* source, std::size_t line, const std::string& key) {
+    if (source != nullptr && find("sources/" + source->text) != nullptr) return;
+    refuse(file_, line, "\"" + key + "\" has no source: \"source\" has to name one of the texts in \"sources\"");
+  }
+
+  void check_kernel_keys(const std::string& kernel) const {
+    for (auto each = entries_.lower_bound(kernel + "/"); each != entries_.end(); ++each) {
+      const auto& [key, entry] = *each;
+      if (!key.starts_with(kernel + "/")) return;
+      if (entry.used) continue;
+      refuse(file_, entry.line,
+             "there is no key \"" + key + "\"; a kernel has launch_ns, bytes_per_thread, flops_per_thread and source");
+    }
+  }
+
   Entry* find(const std::string& key) {
     const auto found = entries_.find(key);
     if (found == entries_.end()) return nullptr;
@@ -200,11 +275,11 @@ Profile parse_profile(const std::string& text, const std::string& file) {
   const char* const begin = text.data();
   Json::sax_parse(Reader{begin, &line}, Reader{begin + text.size(), &line}, &flatten);
   Figures figures(file, flatten.take());
-  Profile profile;
   figures.check_version();
+  Profile profile = figures.base();
   profile.name = figures.text("name");
   profile.description = figures.text("description");
-  double memory_bytes = 0;
+  double memory_bytes = static_cast<double>(profile.memory_bytes);
   figures.read(memory_bytes, "memory_bytes", true);
   profile.memory_bytes = static_cast<std::uint64_t>(std::min(memory_bytes, 0x1p62));
   figures.read(profile.memory_bytes_per_second, "memory_bytes_per_second", true);
@@ -221,8 +296,23 @@ Profile parse_profile(const std::string& text, const std::string& file) {
   figures.read(profile.concurrent_kernels, "concurrent_kernels");
   figures.read(profile.copy_engines, "copy_engines");
   figures.read(profile.devices_per_host_link, "devices_per_host_link");
+  figures.read_kernels(profile);
   figures.check_all_used();
   return profile;
+}
+
+Profile load_profile(const std::string& name_or_path) {
+  if (name_or_path.find('/') == std::string::npos && !name_or_path.ends_with(".json")) {
+    for (const ProfileText& known : profile_texts()) {
+      if (name_or_path == known.name) return parse_profile(known.text, known.name);
+    }
+    throw ProfileError("there is no profile \"" + name_or_path + "\"\nprofiles are " + known_profiles() +
+                       ", and files whose path ends with .json or has a slash");
+  }
+  std::ifstream file(name_or_path);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file) throw ProfileError(name_or_path + " can't be read: " + std::strerror(errno));
+  return parse_profile(text, name_or_path);
 }
 
 }  // namespace anyplace::cpu_sim

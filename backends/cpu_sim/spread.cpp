@@ -121,6 +121,7 @@ void SpreadJob::enqueue_once() noexcept {
 void SpreadJob::describe(Operation& out) {
   stream_.describe(out);
   out.what += " goes on";
+  out.goes_on = true;
 }
 
 Task::Done SpreadJob::run() noexcept {

@@ -276,6 +276,21 @@ void Stream::step() noexcept {
   if (slice.next != nullptr) scheduler.enqueue_woken(*slice.next);
 }
 
+namespace {
+
+/// Says whose memory a copy reads and writes.
+void locate(Operation& copy, Device& device) {
+  const auto owner_of = [&device](const std::vector<Operation::Range>& ranges) {
+    if (ranges.empty()) return Operation::host;
+    const std::int32_t owner = device.addresses().reach(device.index(), ranges.front().begin).owner;
+    return owner < every_device ? owner : Operation::host;
+  };
+  copy.from = owner_of(copy.reads);
+  copy.to = owner_of(copy.writes);
+}
+
+}  // namespace
+
 void Stream::describe(Operation& out) {
   out.device = device_->index();
   out.stream = number_;
@@ -284,10 +299,18 @@ void Stream::describe(Operation& out) {
   out.timeline = &timeline_;
   out.waits_for = waits_for_.read();
   if (out.left == 0) return;
+  describe_front(out);
+  if (out.kind == Operation::Kind::copy) locate(out, *device_);
+  for (Operation& node : out.nodes) {
+    if (node.kind == Operation::Kind::copy) locate(node, *device_);
+  }
+}
+
+void Stream::describe_front(Operation& out) {
   Entry& entry = queue_.front();
   switch (entry.kind) {
     case Entry::launch:
-      return out.be_kernel(entry.kernel->name(), 1);
+      return out.be_kernel(entry.kernel->name(), 1, threads_of(entry.packed));
     case Entry::wait:
       return out.be_silent("wait");
     case Entry::copy:

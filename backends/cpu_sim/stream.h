@@ -203,6 +203,7 @@ class Stream final : public Task {
   std::uint64_t push_wait(const Record& record);
   End run_slice(Slice& slice) noexcept;
   bool parks_next() noexcept;
+  void describe_front(Operation& out);
   HostWork* complete_front(bool keeps_host_work) noexcept;
   void help_run(std::uint64_t target) noexcept;
   bool execute(Entry& entry) noexcept;

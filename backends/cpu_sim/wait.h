@@ -54,7 +54,10 @@ class StampTime final : public Command {
     stamp_->ns.store(device_now_ns(), std::memory_order_relaxed);
     return Progress::done;
   }
-  void describe(Operation& out) const override { out.be_silent("time stamp"); }
+  void describe(Operation& out) const override {
+    out.be_silent("time stamp");
+    out.kind = Operation::Kind::time_stamp;
+  }
 
  private:
   Ref<Stamp> stamp_;

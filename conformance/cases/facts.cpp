@@ -24,7 +24,8 @@ constexpr std::uint64_t all_capability_bits = 0 ANYPLACE_CAPABILITY_LIST(ANYPLAC
 constexpr std::uint64_t all_image_bits = 0 ANYPLACE_IMAGE_LIST(ANYPLACE_ADD_BIT);
 #undef ANYPLACE_ADD_BIT
 constexpr std::uint32_t all_feature_bits = ANYPLACE_FEATURE_FLOAT16 | ANYPLACE_FEATURE_FLOAT64 |
-                                           ANYPLACE_FEATURE_INT64_ATOMICS | ANYPLACE_FEATURE_UNIFIED_ADDRESSING;
+                                           ANYPLACE_FEATURE_INT64_ATOMICS | ANYPLACE_FEATURE_UNIFIED_ADDRESSING |
+                                           ANYPLACE_FEATURE_VIRTUAL_TIME;
 
 // ---- Values
 

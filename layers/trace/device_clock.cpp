@@ -29,7 +29,10 @@ std::optional<DeviceClock::Interval> DeviceClock::interval(const TracedBackend& 
 
 std::optional<DeviceClock::Interval> DeviceClock::by_clock(const TracedBackend& backend, std::int32_t device,
                                                            const Timing& timing) {
-  if (const std::uint64_t now = now_ns(); read_at_ns_ == 0 || now - read_at_ns_ > std::uint64_t{renewal_ns}) {
+  if (backend.has_virtual_time()) {
+    offset_ns_ = backend.virtual_offset_ns();
+  } else if (const std::uint64_t now = monotonic_ns();
+             read_at_ns_ == 0 || now - read_at_ns_ > std::uint64_t{renewal_ns}) {
     anyplace_clock clock;
     if (!backend.read_clock(device, clock)) return std::nullopt;
     offset_ns_ = static_cast<std::int64_t>(clock.host - clock.device);

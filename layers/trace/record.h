@@ -20,11 +20,15 @@ class TracedBackend;
 struct TimingPool;
 
 /// CLOCK_MONOTONIC, in nanoseconds.
-inline std::uint64_t now_ns() noexcept {
+inline std::uint64_t monotonic_ns() noexcept {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
+
+/// The time of the trace's slices, in nanoseconds: CLOCK_MONOTONIC, or the virtual time of a backend that has one
+/// (TracedBackend::use_virtual_time).
+std::uint64_t now_ns() noexcept;
 
 /// Events that were recorded before and after an operation; 0 if it isn't timed.
 struct Timing {

@@ -6,6 +6,16 @@
 #include <utility>
 
 namespace anyplace::trace {
+namespace {
+
+constinit std::atomic<const TracedBackend*> virtual_backend{nullptr};
+
+}  // namespace
+
+std::uint64_t now_ns() noexcept {
+  const TracedBackend* const backend = virtual_backend.load(std::memory_order_acquire);
+  return backend == nullptr ? monotonic_ns() : backend->virtual_now_ns();
+}
 
 void TimingPool::give_back(const Timing& timing) noexcept {
   const std::lock_guard lock(mutex);
@@ -30,6 +40,29 @@ void TracedBackend::note_properties(std::int32_t device, const anyplace_device_p
   TracedDevice& known = device_of(device);
   known.name.assign(properties.name, ::strnlen(properties.name, sizeof(properties.name)));
   if (has_timed_events && known.generation == 0) known.is_timed = true;
+  const std::uint32_t virtual_time = ANYPLACE_FEATURE_VIRTUAL_TIME;
+  if ((properties.features & properties.features_known & virtual_time) != 0) use_virtual_time(device);
+}
+
+/// From now on the trace's time is the device's, going on from what it was. Called under the mutex.
+void TracedBackend::use_virtual_time(std::int32_t device) noexcept {
+  anyplace_clock clock;
+  if (virtual_backend.load(std::memory_order_relaxed) != nullptr || !has_clock() || !read_clock(device, clock)) return;
+  virtual_device_ = device;
+  virtual_offset_ns_ = static_cast<std::int64_t>(monotonic_ns() - clock.device);
+  virtual_backend.store(this, std::memory_order_release);
+}
+
+bool TracedBackend::has_virtual_time() const noexcept {
+  return virtual_backend.load(std::memory_order_acquire) == this;
+}
+
+std::uint64_t TracedBackend::virtual_now_ns() const noexcept {
+  anyplace_clock clock;
+  if (is_open() && read_clock(virtual_device_, clock)) {
+    last_virtual_ns_ = clock.device + static_cast<std::uint64_t>(virtual_offset_ns_);
+  }
+  return last_virtual_ns_;
 }
 
 std::string TracedBackend::device_title(std::int32_t device) const {

@@ -79,6 +79,10 @@ class TracedBackend {
   Done is_done(anyplace_event event) const noexcept;
   bool has_clock() const noexcept { return next_.event_timestamp != nullptr && next_.device_clock != nullptr; }
   bool read_clock(std::int32_t device, anyplace_clock& clock) const noexcept;
+  /// Whether its devices' clock is virtual, and the trace's time therefore, too.
+  bool has_virtual_time() const noexcept;
+  /// What is added to that clock's time to make it the trace's.
+  std::int64_t virtual_offset_ns() const noexcept { return virtual_offset_ns_; }
   bool timestamp(anyplace_event event, std::uint64_t& nanoseconds) const noexcept;
   bool elapsed(anyplace_event from, anyplace_event to, double& milliseconds) const noexcept;
 
@@ -97,7 +101,10 @@ class TracedBackend {
   bool is_open() const noexcept { return is_open_.load(std::memory_order_acquire); }
 
  private:
+  friend std::uint64_t now_ns() noexcept;
   TracedDevice& device_of(std::int32_t device);
+  void use_virtual_time(std::int32_t device) noexcept;
+  std::uint64_t virtual_now_ns() const noexcept;
   bool make_pair(const TracedDevice& device, Timing& timing) const noexcept;
   bool record(anyplace_event event, anyplace_stream stream) const noexcept;
   void withdraw_message() const noexcept { host_.leave_message(0, nullptr, nullptr); }
@@ -105,6 +112,10 @@ class TracedBackend {
   const backend::Host host_;
   const anyplace_backend_table& next_;
   std::atomic<bool> is_open_{true};
+  // They are written once, before now_ns() uses them.
+  std::int32_t virtual_device_ = -1;
+  std::int64_t virtual_offset_ns_ = 0;
+  mutable std::atomic<std::uint64_t> last_virtual_ns_{0};  // It stands still once the backend is closed.
   std::mutex calls_;
 
   std::atomic<std::uint64_t> streams_version_{1};

@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds interval = 20ms;
 constexpr std::chrono::seconds stuck_after = 5s;
 
 void wait_for_bell(std::chrono::nanoseconds limit) noexcept {
-  const std::uint64_t until = now_ns() + static_cast<std::uint64_t>(limit.count());
+  const std::uint64_t until = monotonic_ns() + static_cast<std::uint64_t>(limit.count());
   const timespec time{static_cast<time_t>(until / 1'000'000'000), static_cast<long>(until % 1'000'000'000)};
   sem_t& bell = thread_buffers().bell;
   if (::sem_clockwait(&bell, CLOCK_MONOTONIC, &time) != 0) return;
@@ -51,7 +51,7 @@ void Writer::add_backend(TracedBackend& backend) {
   const Lock lock = lock_work();
   if (!lock) return;
   if (!is_started_) {
-    backend::start_thread("anyplace_trace", [this] { run(); }).detach();
+    backend::start_thread("anyplace-trace", [this] { run(); }).detach();
     is_started_ = true;
   }
   if (std::exchange(is_wanted_, false) && settings_.from_start) static_cast<void>(begin_locked(""));

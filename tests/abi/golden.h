@@ -301,6 +301,7 @@
   X(ANYPLACE_FEATURE_FLOAT64, 2)                      \
   X(ANYPLACE_FEATURE_INT64_ATOMICS, 4)                \
   X(ANYPLACE_FEATURE_UNIFIED_ADDRESSING, 8)           \
+  X(ANYPLACE_FEATURE_VIRTUAL_TIME, 16)                \
   X(ANYPLACE_IMAGE_PTX, 1)                            \
   X(ANYPLACE_IMAGE_CUBIN, 2)                          \
   X(ANYPLACE_IMAGE_FATBIN, 3)                         \

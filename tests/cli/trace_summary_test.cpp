@@ -17,6 +17,40 @@ using nlohmann::json;
 
 namespace {
 
+/// Traces twenty rounds of copy, kernel and copy, in turns on so many streams with their own memory, on a device whose
+/// copies take 62.5 us and whose kernels take 200, in virtual time. Returns the file.
+std::string traced_pipeline(const test::TempDir& folder, const std::string& name, std::size_t streams) {
+  const std::string file = (folder.path() / name).string();
+  const std::string profile = folder.write("profile.json", R"({
+    "anyplace_device_profile": 1, "name": "mine", "description": "a laptop and one kernel", "base": "laptop",
+    "sources": {"me": "my own"}, "kernels": {"*": {"launch_ns": 200000, "source": "me"}}})");
+  const test::Ended ended = test::in_child([&] {
+    test::set_env("ANYPLACE_LAYERS", "trace");
+    test::set_env("ANYPLACE_TRACE", file);
+    test::set_env("ANYPLACE_CPU_SIM_PROFILE", profile);
+    const anyplace::Device device("cpu_sim:0");
+    const anyplace::Kernel kernel(device, [](const anyplace::Block&) {});
+    const anyplace::HostBuffer in(device, 1'000'000), out(device, 1'000'000);
+    std::vector<anyplace::Stream> all;
+    std::vector<anyplace::Buffer> memory;
+    for (std::size_t i = 0; i < streams; ++i) {
+      all.emplace_back(device);
+      memory.emplace_back(all.back(), in.size_bytes());
+    }
+    for (std::size_t round = 0; round < 20; ++round) {
+      const anyplace::Stream& stream = all[round % streams];
+      stream.copy(memory[round % streams], in);
+      stream.launch(kernel, {1, 1});
+      stream.copy(out, memory[round % streams]);
+    }
+    device.synchronize();
+    return 0;
+  });
+  INFO(ended.out);
+  REQUIRE(ended.status == 0);
+  return file;
+}
+
 /// Traces a program that fills and copies so often, and returns the file.
 std::string traced(const test::TempDir& folder, const std::string& name, int rounds) {
   const std::string file = (folder.path() / name).string();
@@ -83,6 +117,56 @@ TEST_CASE("Two traces are compared") {
   CHECK(run.json().at("difference").at("calls").at("memory_set").at("count") == 6);
   CHECK_THAT(run_command({"trace-summary", file, "--compare", other}).out,
              Contains("calls, memory_set, count") && Contains("+150 %"));
+}
+
+TEST_CASE("The summary of a run in virtual time has the overlap and the critical path to the nanosecond") {
+  constexpr std::uint64_t copy_ns = 62'500, kernel_ns = 200'000;
+  // Before the first device was asked for, the host's time was real.
+  const auto critical_of = [](const json& answer) {
+    return answer.at("critical_ns").get<std::uint64_t>() - answer.at("critical").value("host", std::uint64_t{0});
+  };
+  const test::TempDir folder;
+  const json serial = run_command({"trace-summary", traced_pipeline(folder, "serial", 1), "--json"}).json();
+  const json& device = serial.at("devices").at("cpu_sim:0");
+  CHECK(device.at("copies_ns") == 40 * copy_ns);
+  CHECK(device.at("kernels_ns") == 20 * kernel_ns);
+  CHECK(device.at("overlap_ns") == 0);
+  CHECK(serial.at("critical").at("copy host to device") == 20 * copy_ns);
+  CHECK(serial.at("critical").at("copy device to host") == 20 * copy_ns);
+  CHECK(critical_of(serial) == 40 * copy_ns + 20 * kernel_ns);
+
+  // With two buffers, only the first copy and the last one have no kernel beside them.
+  const json buffered = run_command({"trace-summary", traced_pipeline(folder, "buffered", 2), "--json"}).json();
+  CHECK(buffered.at("devices").at("cpu_sim:0").at("overlap_ns") == 38 * copy_ns);
+  CHECK(critical_of(buffered) == 2 * copy_ns + 20 * kernel_ns);
+}
+
+TEST_CASE("A line of CI holds that copies overlap with kernels") {
+  const test::TempDir folder;
+  const std::string serial = traced_pipeline(folder, "serial", 1), buffered = traced_pipeline(folder, "buffered", 2);
+  CHECK(run_command({"trace-summary", buffered, "--least-overlap", "80"}).status == 0);
+  const Run lost = run_command({"trace-summary", serial, "--least-overlap", "80"});
+  CHECK(lost.status == 1);
+  CHECK_THAT(lost.err, Contains("cpu_sim:0: 0.0 % of the time of copies is under kernels, less than 80"));
+  CHECK(run_command({"trace-summary", serial, "--least-overlap", "101"}).status == 2);
+}
+
+TEST_CASE("A profile is calibrated by a trace, has the figures that were measured, and is one that cpu_sim takes") {
+  const test::TempDir folder;
+  const std::string trace = traced_pipeline(folder, "serial", 1);
+  const Run run = run_command({"profile", "--calibrate", trace, "--base", "laptop", "--name", "again"});
+  INFO(run.out << run.err);
+  REQUIRE(run.status == 0);
+  const json profile = run.json();
+  CHECK(profile.at("name") == "again");
+  CHECK(profile.at("to_device_bytes_per_second").at("value") == 16'000'000'000);
+  CHECK(profile.at("to_host_bytes_per_second").at("value") == 16'000'000'000);
+  CHECK(profile.at("kernels").at("host kernel 1").at("launch_ns") == 200'000);
+  const std::string file = folder.write("again.json", run.out);
+  CHECK_THAT(run_command({"devices"}, {{"ANYPLACE_CPU_SIM_PROFILE", file}}).out, Contains("0 B / 7.5 GiB"));
+  const std::string fills = traced(folder, "fills.pftrace", 0);
+  CHECK_THAT(run_command({"profile", "--calibrate", fills, "--base", "laptop"}).err,
+             Contains("no execution of a copy"));
 }
 
 TEST_CASE("A trace that is cut is read as far as it is whole, and another file is refused") {

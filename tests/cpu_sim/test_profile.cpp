@@ -2,6 +2,7 @@
 //
 // Profiles of devices, and what operations take by them, against closed forms.
 #include <catch2/catch.hpp>
+#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,9 @@
 
 #include "cpu_sim/profile.h"
 #include "cpu_sim/profile_model.h"
+#include "plugin.h"
+#include "support/process.h"
+#include "support/temp_dir.h"
 
 namespace test_profile_cases {
 
@@ -58,6 +62,7 @@ std::string refusal(const std::string& from, const std::string& to) {
 
 ModelOperation kernel(double given_ns, std::vector<std::uint32_t> after = {}, std::uint32_t device = 0) {
   ModelOperation made;
+  made.kind = Kind::kernel;
   made.device = device;
   made.given_ns = given_ns;
   made.after = std::move(after);
@@ -71,6 +76,13 @@ ModelOperation copy(Kind kind, double bytes, std::vector<std::uint32_t> after = 
   made.bytes = bytes;
   made.after = std::move(after);
   return made;
+}
+
+/// When each of them begins and ends. What is ready at a time was submitted then.
+std::vector<ModelTime> simulate(const Profile& profile, std::vector<ModelOperation> operations) {
+  for (ModelOperation& operation : operations) operation.ready_ns += profile.launch_ns;
+  DeviceModel model(profile);
+  return model.take(model.add(std::move(operations)));
 }
 
 /// When the last of them ends.
@@ -125,6 +137,14 @@ TEST_CASE("Given a bad profile, Then the error has the file, the line, the key a
   CHECK_THAT(refusal("\"name\": \"mine\",", "\"name\": \"mine\""), Catch::StartsWith("mine.json:4: this is no JSON:"));
   CHECK_THAT(refusal("{\"value\": 8, \"source\": \"me\"}", "[8]"),
              Catch::StartsWith("mine.json:17: \"devices\" is a list"));
+  CHECK_THAT(refusal("\"name\"", "\"base\": \"h200\", \"name\""),
+             Catch::StartsWith("mine.json:3: \"base\" is \"h200\"; it is one of h100, laptop, mi300x, pvc"));
+  CHECK_THAT(
+      refusal("\"launch_ns\": {", "\"kernels\": {\"k\": {\"threads\": 2, \"source\": \"me\"}}, \"launch_ns\": {"),
+      Catch::StartsWith("mine.json:15: there is no key \"kernels/k/") && Catch::Contains("a kernel has launch_ns"));
+  CHECK_THAT(refusal("\"launch_ns\": {",
+                     "\"kernels\": {\"k\": {\"launch_ns\": 2, \"flops_per_thread\": 1}}, \"launch_ns\": {"),
+             Catch::Contains("has to have either \"launch_ns\""));
   CHECK_THAT(refusal("\"launch_ns\"", "\"call_ns\""),
              Catch::Contains("mine.json:16: the key \"call_ns\" is there twice"));
   CHECK_THAT(refusal("profile\": 1", "profile\": 2"), Catch::Contains("mine.json:2: a profile begins with"));
@@ -203,9 +223,9 @@ TEST_CASE("Given short kernels, Then calls are what takes the time, and a graph 
     const std::vector<std::uint32_t> after =
         i == 0 ? std::vector<std::uint32_t>{} : std::vector<std::uint32_t>{last(stream)};
     stream.push_back(kernel(1000, after));
-    stream.back().issued_ns = call * (i + 1);
+    stream.back().ready_ns = call * (i + 1);
     graph.push_back(kernel(1000, after));
-    graph.back().issued_ns = call;
+    graph.back().ready_ns = call;
   }
   CHECK_THAT(total_ns(mine(), stream), is(100 * call + launch + 1000));
   CHECK_THAT(total_ns(mine(), graph), is(call + launch + 100 * 1000));
@@ -227,11 +247,79 @@ TEST_CASE("Given a ring all_reduce, Then each of its steps moves one part of the
   CHECK_THAT(total_ns(mine(), ring), is(launch + 2 * (ranks - 1) * (500 + part / 100)));
 }
 
-TEST_CASE("Given an operation of no device, or that comes after itself, Then it is refused with its index") {
-  CHECK_THROWS_WITH(simulate(mine(), std::vector<ModelOperation>{kernel(1), kernel(1, {}, 8)}),
-                    "operation 1 is of device 8, and mine has 8");
+TEST_CASE("Given an operation that comes after itself, Then it is refused with its index") {
   CHECK_THROWS_WITH(simulate(mine(), std::vector<ModelOperation>{kernel(1, {0})}),
                     "operation 0 comes after 0, which isn't before it");
+}
+
+TEST_CASE("Given a copy, When another one comes to share its link, Then it ends later than was expected before") {
+  Profile profile = mine();
+  profile.copy_engines = 2;
+  DeviceModel model(profile);
+  const DeviceModel::Job first = model.add({copy(Kind::to_device, mb)});
+  CHECK_THAT(model.end_ns(first), is(up));
+  model.advance(50'000);
+  model.add({copy(Kind::to_device, mb)});
+  // The second one's latency is over at 51 us, when the first one has half of its bytes left.
+  CHECK_THAT(model.end_ns(first), is(51'000 + 2 * 50'000));
+}
+
+TEST_CASE("Given a more urgent kernel, Then it begins before one that has waited longer") {
+  const Profile profile = mine();
+  DeviceModel model(profile);
+  model.add({kernel(1000)});
+  ModelOperation waits = kernel(1000), urgent = kernel(1000);
+  waits.level = 2;
+  urgent.level = 1;
+  urgent.ready_ns = 500;
+  const DeviceModel::Job patient = model.add({waits}), first = model.add({urgent});
+  CHECK_THAT(model.end_ns(first), is(2000));
+  CHECK_THAT(model.end_ns(patient), is(3000));
+}
+
+TEST_CASE("Given a profile with a base, Then it has the base's figures but its own, and what its kernels need") {
+  const Profile profile = parse_profile(R"({
+    "anyplace_device_profile": 1, "name": "tuned", "description": "an H100 as I measured it", "base": "h100",
+    "sources": {"me": "my own"},
+    "launch_ns": {"value": 2500, "source": "me"},
+    "kernels": {"saxpy": {"bytes_per_thread": 12, "flops_per_thread": 2, "source": "me"},
+                "reduce": {"launch_ns": 35000, "source": "me"}, "*": {"launch_ns": 4000, "source": "me"}}
+  })",
+                                        "tuned.json");
+  CHECK(profile.memory_bytes == 80'000'000'000);
+  CHECK(profile.launch_ns == 2500);
+  CHECK(profile.kernels.at("saxpy").bytes_per_thread == 12);
+  CHECK(profile.kernels.at("saxpy").flops_per_thread == 2);
+  CHECK(profile.kernels.at("saxpy").launch_ns < 0);
+  CHECK(profile.kernels.at("reduce").launch_ns == 35000);
+  CHECK(profile.other_kernels.launch_ns == 4000);
+}
+
+TEST_CASE("Program: it enters the plugin with the environment's profile, and says why it can't", "[.enters]") {
+  std::string text;
+  if (cpu_sim_test::Plugin::enter({}, &text) != ANYPLACE_STATUS_OK) std::fputs(text.c_str(), stderr);
+}
+
+TEST_CASE("Given a bad ANYPLACE_CPU_SIM_PROFILE, Then the plugin is refused with what would be right") {
+  const test::TempDir folder;
+  const std::string zero = std::string(good).replace(std::string(good).find("10e9"), 4, "0");
+  const struct {
+    std::string mode, profile, says;
+  } wrong[] = {
+      {"", "h200", "there is no profile \"h200\"\nprofiles are h100, laptop, mi300x, pvc, and files"},
+      {"", folder.file("none.json"), "none.json can't be read: No such file"},
+      {"", folder.write("text.json", "devices: 8\n"), "text.json:1: this is no JSON"},
+      {"", folder.write("zero.json", zero),
+       "zero.json:9: \"to_device_bytes_per_second\" is 0.0; it has to be more than 0"},
+      {"threads", "h100", "needs the deterministic mode, and ANYPLACE_CPU_SIM_MODE is \"threads\""},
+  };
+  for (const auto& [mode, value, says] : wrong) {
+    const test::Ended ended = test::Process({"/proc/self/exe", "[.enters]"},
+                                            {{"ANYPLACE_CPU_SIM_MODE", mode}, {"ANYPLACE_CPU_SIM_PROFILE", value}})
+                                  .end();
+    INFO(value << ": " << ended.out);
+    CHECK_THAT(ended.out, Catch::Contains("ANYPLACE_CPU_SIM_PROFILE") && Catch::Contains(says));
+  }
 }
 
 }  // namespace test_profile_cases

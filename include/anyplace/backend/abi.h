@@ -199,10 +199,11 @@ typedef struct anyplace_device_properties {
 
 /* Bits of anyplace_device_properties.features and features_known. */
 enum {
-  ANYPLACE_FEATURE_FLOAT16 = 1u,           /* arithmetic with 16-bit floating point */
-  ANYPLACE_FEATURE_FLOAT64 = 2u,           /* arithmetic with 64-bit floating point */
-  ANYPLACE_FEATURE_INT64_ATOMICS = 4u,     /* atomic operations on 64-bit integers */
-  ANYPLACE_FEATURE_UNIFIED_ADDRESSING = 8u /* no address is both the host's and the device's, nor two devices' */
+  ANYPLACE_FEATURE_FLOAT16 = 1u,            /* arithmetic with 16-bit floating point */
+  ANYPLACE_FEATURE_FLOAT64 = 2u,            /* arithmetic with 64-bit floating point */
+  ANYPLACE_FEATURE_INT64_ATOMICS = 4u,      /* atomic operations on 64-bit integers */
+  ANYPLACE_FEATURE_UNIFIED_ADDRESSING = 8u, /* no address is both the host's and the device's, nor two devices' */
+  ANYPLACE_FEATURE_VIRTUAL_TIME = 16u /* the device's clock is the work's and the calls', which take a modelled time */
 };
 
 /* What the backend tells of a kernel. A count of UINT32_MAX or ANYPLACE_UNKNOWN means that the vendor can't tell. */
