@@ -52,4 +52,6 @@ def test_cmake_finds_the_library_by_the_packages_folder(tmp_path):
 
 
 def test_doctor_says_what_the_command_says(place):
+    if not os.path.isdir(os.path.join(anyplace.cmake_prefix(), "bin")):
+        pytest.skip("the module was built alone")
     assert place.partition(":")[0] in anyplace.doctor()
