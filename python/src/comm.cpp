@@ -43,10 +43,37 @@ std::optional<Device> device_of(const std::optional<DeviceArgument>& place) {
   return place ? std::optional(place->get()) : std::nullopt;
 }
 
+/// Keeps memory of the host that others own until the streams that copy it are done: the current ones of the devices of
+/// `arrays`, and `others`.
+void keep_host_memory(const std::vector<Array>& arrays, const std::vector<StreamView>& others = {}) {
+  std::vector<StreamView> streams = others;
+  std::vector<Array> of_host;
+  for (const Array& each : arrays) {
+    if (each.is_on_host()) {
+      of_host.push_back(each);
+    } else {
+      streams.push_back(current_stream(each.device()));
+    }
+  }
+  if (of_host.empty()) return;
+  for (const StreamView& stream : streams) {
+    if (!stream) continue;
+    UsedMemory used(stream);
+    for (const Array& each : of_host) used.add(each);
+  }
+}
+
 std::vector<Array> broadcast(const Array& array, const Devices& devices, const Arrays& out) {
   const comm::Targets targets = targets_of(devices, out);
-  const nb::gil_scoped_release release;
-  return comm::broadcast(array, targets);
+  std::vector<Array> made;
+  {
+    const nb::gil_scoped_release release;
+    made = comm::broadcast(array, targets);
+  }
+  std::vector<Array> all = made;
+  all.push_back(array);
+  keep_host_memory(all);
+  return made;
 }
 
 std::vector<Array> scatter(const Array& array, const Devices& devices, const Arrays& out,
@@ -59,8 +86,15 @@ std::vector<Array> scatter(const Array& array, const Devices& devices, const Arr
   if (streams) {
     for (const StreamObject* each : *streams) options.streams.push_back(each != nullptr ? each->view : StreamView());
   }
-  const nb::gil_scoped_release release;
-  return comm::scatter(array, targets, options);
+  std::vector<Array> made;
+  {
+    const nb::gil_scoped_release release;
+    made = comm::scatter(array, targets, options);
+  }
+  std::vector<Array> all = made;
+  all.push_back(array);
+  keep_host_memory(all, options.streams);
+  return made;
 }
 
 /// A device, or the word "host".
@@ -76,8 +110,15 @@ Array gather(const std::vector<Array>& arrays, std::int64_t dim, const nb::objec
   std::optional<DeviceArgument> device;
   if (!destination.is_none()) device = nb::cast<DeviceArgument>(destination);
   const comm::GatherTarget target{place_of(device, is_host), out};
-  const nb::gil_scoped_release release;
-  return comm::gather(arrays, dim, target);
+  Array made;
+  {
+    const nb::gil_scoped_release release;
+    made = comm::gather(arrays, dim, target);
+  }
+  std::vector<Array> all = arrays;
+  all.push_back(made);
+  keep_host_memory(all);
+  return made;
 }
 
 void bind_coalesced(nb::module_& module) {
@@ -86,8 +127,15 @@ void bind_coalesced(nb::module_& module) {
       [](const std::vector<Array>& arrays, const std::vector<DeviceArgument>& places, const Whole& buffer_size) {
         const std::vector<Device> devices = devices_of(places);
         const std::uint64_t bytes = unsigned_of(buffer_size, "buffer_size");
-        const nb::gil_scoped_release release;
-        return comm::broadcast_coalesced(arrays, devices, bytes);
+        std::vector<std::vector<Array>> made;
+        {
+          const nb::gil_scoped_release release;
+          made = comm::broadcast_coalesced(arrays, devices, bytes);
+        }
+        std::vector<Array> all = arrays;
+        for (const std::vector<Array>& each : made) all.insert(all.end(), each.begin(), each.end());
+        keep_host_memory(all);
+        return made;
       },
       "arrays"_a, "devices"_a, "buffer_size"_a = comm::default_buffer_size,
       "Broadcasts several arrays, small ones together. Returns a list like `arrays` for each device.");

@@ -36,11 +36,41 @@ Reduction reduction_of(const std::string& name) {
 
 [[noreturn]] void refuse(const std::string& text) { throw nb::value_error(text.c_str()); }
 
-/// The number of elements of an array that an operation reads or writes in one piece, which it keeps for the stream.
-std::uint64_t used(const Array& array, const StreamObject& stream, const char* name) {
-  if (!array.is_contiguous()) refuse(std::string(name) + ": the array isn't contiguous; copy() of it is");
-  array.record_stream(stream.view);
-  return static_cast<std::uint64_t>(array.view().size());
+/// The arrays of operations in groups that this thread has open: they are submitted when the groups end.
+struct UsedInGroup {
+  StreamView stream;
+  Array array;
+};
+thread_local std::vector<UsedInGroup> used_in_groups;
+thread_local int open_groups = 0;
+
+/// The arrays of an operation, which stay until it is done.
+class UsedArrays {
+ public:
+  explicit UsedArrays(const StreamObject& stream) noexcept : stream_(stream.view), memory_(stream.view) {}
+
+  /// The number of elements of an array that the operation reads or writes in one piece.
+  std::uint64_t add(const Array& array, const char* name) {
+    if (!array.is_contiguous()) refuse(std::string(name) + ": the array isn't contiguous; copy() of it is");
+    array.record_stream(stream_);
+    memory_.add(array);
+    if (open_groups > 0) used_in_groups.push_back({stream_, array});
+    return static_cast<std::uint64_t>(array.view().size());
+  }
+
+ private:
+  StreamView stream_;
+  UsedMemory memory_;
+};
+
+/// Once the outermost group has begun, its arrays stay as those of other operations do.
+void end_groups() {
+  if (--open_groups > 0) return;
+  for (const UsedInGroup& each : std::exchange(used_in_groups, {})) {
+    UsedMemory memory(each.stream);
+    memory.add(each.array);
+    each.array.record_stream(each.stream);
+  }
 }
 
 /// The elements of a destination, which have the source's type and are `times` as many.
@@ -68,9 +98,10 @@ std::uint64_t part_of(std::uint64_t count, int size, const char* name) {
 
 void all_reduce(const Communicator& self, const StreamObject& stream, const Array& destination, const Array& source,
                 const std::string& op) {
+  UsedArrays arrays(stream);
   const Reduction reduction = reduction_of(op);
-  const std::uint64_t count = used(source, stream, "source");
-  used(destination, stream, "destination");
+  const std::uint64_t count = arrays.add(source, "source");
+  arrays.add(destination, "destination");
   require_like(destination, source, count, 1);
   const nb::gil_scoped_release release;
   self.all_reduce(stream.view, destination.address(), source.address(), count, source.dtype(), reduction);
@@ -78,10 +109,11 @@ void all_reduce(const Communicator& self, const StreamObject& stream, const Arra
 
 void reduce(const Communicator& self, const StreamObject& stream, const std::optional<Array>& destination,
             const Array& source, int root, const std::string& op) {
+  UsedArrays arrays(stream);
   const Reduction reduction = reduction_of(op);
-  const std::uint64_t count = used(source, stream, "source");
+  const std::uint64_t count = arrays.add(source, "source");
   if (destination) {
-    used(*destination, stream, "destination");
+    arrays.add(*destination, "destination");
     require_like(*destination, source, count, 1);
   } else if (self.rank() == root) {
     refuse("destination: the root needs one");
@@ -92,8 +124,9 @@ void reduce(const Communicator& self, const StreamObject& stream, const std::opt
 }
 
 void all_gather(const Communicator& self, const StreamObject& stream, const Array& destination, const Array& source) {
-  const std::uint64_t count = used(source, stream, "source");
-  used(destination, stream, "destination");
+  UsedArrays arrays(stream);
+  const std::uint64_t count = arrays.add(source, "source");
+  arrays.add(destination, "destination");
   require_like(destination, source, count, static_cast<std::uint64_t>(self.size()));
   const nb::gil_scoped_release release;
   self.all_gather(stream.view, destination.address(), source.address(), count, source.dtype());
@@ -101,18 +134,20 @@ void all_gather(const Communicator& self, const StreamObject& stream, const Arra
 
 void reduce_scatter(const Communicator& self, const StreamObject& stream, const Array& destination, const Array& source,
                     const std::string& op) {
+  UsedArrays arrays(stream);
   const Reduction reduction = reduction_of(op);
-  const std::uint64_t count = part_of(used(source, stream, "source"), self.size(), "source");
-  used(destination, stream, "destination");
+  const std::uint64_t count = part_of(arrays.add(source, "source"), self.size(), "source");
+  arrays.add(destination, "destination");
   require_like(destination, source, count, 1);
   const nb::gil_scoped_release release;
   self.reduce_scatter(stream.view, destination.address(), source.address(), count, source.dtype(), reduction);
 }
 
 void all_to_all(const Communicator& self, const StreamObject& stream, const Array& destination, const Array& source) {
-  const std::uint64_t all = used(source, stream, "source");
+  UsedArrays arrays(stream);
+  const std::uint64_t all = arrays.add(source, "source");
   const std::uint64_t count = part_of(all, self.size(), "source");
-  used(destination, stream, "destination");
+  arrays.add(destination, "destination");
   require_like(destination, source, all, 1);
   const nb::gil_scoped_release release;
   self.all_to_all(stream.view, destination.address(), source.address(), count, source.dtype());
@@ -126,7 +161,8 @@ void bind_operations(Type& type) {
       .def(
           "broadcast",
           [](const Communicator& self, const StreamObject& stream, const Array& data, int root) {
-            const std::uint64_t count = used(data, stream, "data");
+            UsedArrays arrays(stream);
+            const std::uint64_t count = arrays.add(data, "data");
             const nb::gil_scoped_release release;
             self.broadcast(stream.view, data.address(), count, data.dtype(), root);
           },
@@ -140,7 +176,8 @@ void bind_operations(Type& type) {
       .def(
           "send",
           [](const Communicator& self, const StreamObject& stream, const Array& source, int peer) {
-            const std::uint64_t count = used(source, stream, "source");
+            UsedArrays arrays(stream);
+            const std::uint64_t count = arrays.add(source, "source");
             const nb::gil_scoped_release release;
             self.send(stream.view, source.address(), count, source.dtype(), peer);
           },
@@ -148,7 +185,8 @@ void bind_operations(Type& type) {
       .def(
           "recv",
           [](const Communicator& self, const StreamObject& stream, const Array& destination, int peer) {
-            const std::uint64_t count = used(destination, stream, "destination");
+            UsedArrays arrays(stream);
+            const std::uint64_t count = arrays.add(destination, "destination");
             const nb::gil_scoped_release release;
             self.recv(stream.view, destination.address(), count, destination.dtype(), peer);
           },
@@ -183,6 +221,13 @@ struct GroupObject {
 void leave(GroupObject& group, const nb::args& exception) {
   std::unique_ptr<GroupGuard> guard = std::move(group.guard);
   if (!guard) refuse("the group wasn't entered");
+  struct Ended {
+    Ended() = default;
+    Ended(const Ended&) = delete;
+    Ended& operator=(const Ended&) = delete;
+    ~Ended() { end_groups(); }
+  };
+  const Ended after;
   if (exception[0].is_none()) {
     const nb::gil_scoped_release release;
     guard.reset();
@@ -202,6 +247,7 @@ void bind_group(nb::module_& module, Type& type) {
            [](GroupObject& group) {
              if (group.guard) refuse("the group was entered already");
              group.guard = std::make_unique<GroupGuard>(*group.communicator);
+             ++open_groups;
            })
       .def("__exit__", &leave, nb::sig("def __exit__(self, *exception: object) -> None"));
   type.def(

@@ -62,7 +62,7 @@ ArgumentKind kind_of(const std::string& name) {
 /// The arguments of one launch, and the bytes that they point at.
 class Arguments {
  public:
-  explicit Arguments(const std::vector<ArgumentKind>& kinds) : kinds_(kinds) {}
+  Arguments(const std::vector<ArgumentKind>& kinds, UsedMemory& used) : kinds_(kinds), used_(used) {}
 
   void add(PyObject* object) {
     if (count_ == most_arguments) {
@@ -97,7 +97,9 @@ class Arguments {
     } else if (object == Py_None) {
       put_address(0);
     } else if (nb::isinstance<Array>(object)) {
-      put_address(nb::cast<const Array&>(nb::handle(object)).address().value());
+      const auto& array = nb::cast<const Array&>(nb::handle(object));
+      put_address(array.address().value());
+      used_.add(array);
     } else if (nb::isinstance<HostBufferObject>(object)) {
       const auto& pinned = nb::cast<const HostBufferObject&>(nb::handle(object)).memory;
       if (!pinned) refuse(PyExc_ValueError, count_, "the HostBuffer is closed");
@@ -217,6 +219,7 @@ class Arguments {
   }
 
   const std::vector<ArgumentKind>& kinds_;
+  UsedMemory& used_;
   std::size_t count_ = 0;
   std::array<std::uint64_t, most_arguments> words_;
   std::array<LaunchArgument, most_arguments> described_;
@@ -246,7 +249,8 @@ void launch(const StreamObject& stream, const KernelObject& kernel, const Launch
                           std::to_string(count) + " were given")
                              .c_str());
   }
-  Arguments arguments(kernel.kinds);
+  UsedMemory used(stream.view);
+  Arguments arguments(kernel.kinds, used);
   for (std::size_t i = 0; i < count; ++i) arguments.add(NB_TUPLE_GET_ITEM(args.ptr(), static_cast<Py_ssize_t>(i)));
   const Submission submission;
   stream.view.launch_arguments(kernel.view, config, arguments.all());

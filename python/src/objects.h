@@ -9,7 +9,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arguments.h"
@@ -57,10 +59,34 @@ struct LauncherObject {
   LaunchConfig config;
 };
 
+/// Memory that others own, with who keeps it.
+using KeptMemory = std::vector<std::shared_ptr<const void>>;
+
+/// What is launched, and the memory that others own and its nodes use: that stays until the last launch is done, though
+/// the graph is dropped, closed or given other work before.
+class Executable {
+ public:
+  Executable(GraphExec exec, std::shared_ptr<const KeptMemory> memory) noexcept;
+  Executable(const Executable&) = delete;  // its launches are counted once
+  Executable& operator=(const Executable&) = delete;
+  ~Executable();
+
+  bool is_native() const { return exec_.is_native(); }
+  /// May wait for the launch before. Needs no GIL.
+  void launch(const StreamView& stream);
+  void update(const Graph& graph, std::shared_ptr<const KeptMemory> memory);
+
+ private:
+  GraphExec exec_;
+  std::mutex mutex_;  // guards what follows; a thread that waits for it has no GIL
+  std::shared_ptr<const KeptMemory> memory_;
+  Event last_;  ///< behind the last launch; null if there was none
+};
+
 struct GraphObject {
   Graph graph;
-  GraphExec exec;                                 ///< null before the first launch
-  std::vector<std::shared_ptr<const void>> kept;  ///< memory that others own and its copies use
+  std::shared_ptr<const KeptMemory> memory;  ///< what the graph's nodes use; null if that is nothing
+  std::shared_ptr<Executable> executable;    ///< null before the first launch
 };
 
 /// The calling thread's current stream on `device`, with its owner.
@@ -71,14 +97,33 @@ void set_python_error(const Error& error) noexcept;
 
 /// Copies in the stream's order. Each side is a Buffer, an Array, a HostBuffer, or an object that lends memory.
 void copy_between(const StreamObject& stream, const nb::object& destination, const nb::object& source);
-/// Keeps the memory until the work that `stream` was given up to now is done. In a capture it is kept with the graph.
-/// Needs no GIL.
-void keep_until_done(const StreamView& stream, std::shared_ptr<const void> memory);
-/// Gives back what such work no longer uses. Needs the GIL.
+/// Gives back what work no longer uses. Needs the GIL.
 void release_finished();
-/// Memory that copies use is kept with the graph while it is captured: from its addition to its removal.
-void add_capture(GraphObject* graph);
-void remove_capture(GraphObject* graph);
+/// Keeps the memory until the event is complete; a null event is. Needs the GIL.
+void keep_until(Event done, std::shared_ptr<const void> memory) noexcept;
+
+/// Keeps what the library doesn't keep by itself, memory that others own, until the work is done that `stream` is given
+/// in this object's life. In a capture it is kept with the graph. Needs the GIL at its beginning and end.
+class UsedMemory {
+ public:
+  explicit UsedMemory(const StreamView& stream) noexcept : stream_(stream) {}
+  UsedMemory(const UsedMemory&) = delete;  // bound to its scope
+  UsedMemory& operator=(const UsedMemory&) = delete;
+  ~UsedMemory();
+
+  void add(std::shared_ptr<const void> memory) { memory_.push_back(std::move(memory)); }
+  void add(const Array& array);
+
+ private:
+  StreamView stream_;
+  KeptMemory memory_;
+};
+
+/// Memory that captured work uses is kept from the beginning of the capture on; at its end the graph gets it.
+void begin_keeping(const StreamView& stream);
+std::shared_ptr<const KeptMemory> end_keeping(const StreamView& stream);
+/// Keeps the memory with every graph that is being captured. Needs no GIL.
+void keep_with_captures(const std::shared_ptr<const void>& memory);
 
 /// The mode of that name: "global", "thread_local" or "relaxed". Raises ValueError.
 CaptureMode capture_mode_of(const std::string& name);

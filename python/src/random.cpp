@@ -22,11 +22,12 @@ namespace {
 using namespace nb::literals;
 
 /// What a fill writes: an Array, or a Buffer as elements of `dtype`.
-RandomTarget target_of(const nb::object& target, const std::optional<std::string>& dtype) {
+RandomTarget target_of(const nb::object& target, const std::optional<std::string>& dtype, UsedMemory& used) {
   if (nb::isinstance<Array>(target)) {
     const auto& array = nb::cast<const Array&>(target);
     if (dtype) throw nb::type_error("dtype: an Array has its own");
     if (!array.is_contiguous()) throw nb::value_error("target: the Array isn't contiguous");
+    used.add(array);
     return {array.address(), array.dtype(), array.view().size()};
   }
   if (!nb::isinstance<BufferObject>(target)) throw nb::type_error("target: it is an Array or a Buffer");
@@ -52,9 +53,12 @@ nb::bytes bytes_of_state(const std::vector<std::byte>& state) { return nb::bytes
 
 /// The first fill of a device loads the library's kernels, so fills release the GIL.
 template <class Fill>
-void fill(const Generator& generator, const StreamObject& stream, const RandomTarget& target, Fill submit) {
+void fill(const Generator& generator, const StreamObject& stream, const nb::object& target,
+          const std::optional<std::string>& dtype, Fill submit) {
+  UsedMemory used(stream.view);
+  const RandomTarget to = target_of(target, dtype, used);
   const nb::gil_scoped_release release;
-  submit(generator, stream.view, target);
+  submit(generator, stream.view, to);
 }
 
 void bind_fills(nb::class_<Generator>& type) {
@@ -63,7 +67,7 @@ void bind_fills(nb::class_<Generator>& type) {
           "uniform",
           [](const Generator& self, const StreamObject& stream, const nb::object& target, double low, double high,
              const Dtype& dtype) {
-            fill(self, stream, target_of(target, dtype),
+            fill(self, stream, target, dtype,
                  [&](const Generator& g, StreamView on, const RandomTarget& to) { g.uniform(on, to, low, high); });
           },
           "stream"_a, "target"_a, "low"_a = 0.0, "high"_a = 1.0, nb::kw_only(), "dtype"_a = nb::none(),
@@ -72,7 +76,7 @@ void bind_fills(nb::class_<Generator>& type) {
           "normal",
           [](const Generator& self, const StreamObject& stream, const nb::object& target, double mean, double stddev,
              const Dtype& dtype) {
-            fill(self, stream, target_of(target, dtype),
+            fill(self, stream, target, dtype,
                  [&](const Generator& g, StreamView on, const RandomTarget& to) { g.normal(on, to, mean, stddev); });
           },
           "stream"_a, "target"_a, "mean"_a = 0.0, "stddev"_a = 1.0, nb::kw_only(), "dtype"_a = nb::none())
@@ -80,7 +84,7 @@ void bind_fills(nb::class_<Generator>& type) {
           "exponential",
           [](const Generator& self, const StreamObject& stream, const nb::object& target, double rate,
              const Dtype& dtype) {
-            fill(self, stream, target_of(target, dtype),
+            fill(self, stream, target, dtype,
                  [&](const Generator& g, StreamView on, const RandomTarget& to) { g.exponential(on, to, rate); });
           },
           "stream"_a, "target"_a, "rate"_a = 1.0, nb::kw_only(), "dtype"_a = nb::none())
@@ -90,7 +94,7 @@ void bind_fills(nb::class_<Generator>& type) {
              const nb::object& last, const Dtype& dtype) {
             const RandomInteger low = integer_of(first, "first");
             const RandomInteger high = integer_of(last, "last");
-            fill(self, stream, target_of(target, dtype),
+            fill(self, stream, target, dtype,
                  [&](const Generator& g, StreamView on, const RandomTarget& to) { g.integers(on, to, low, high); });
           },
           "stream"_a, "target"_a, "first"_a, "last"_a, nb::kw_only(), "dtype"_a = nb::none(),
@@ -99,14 +103,14 @@ void bind_fills(nb::class_<Generator>& type) {
           "bernoulli",
           [](const Generator& self, const StreamObject& stream, const nb::object& target, double p,
              const Dtype& dtype) {
-            fill(self, stream, target_of(target, dtype),
+            fill(self, stream, target, dtype,
                  [&](const Generator& g, StreamView on, const RandomTarget& to) { g.bernoulli(on, to, p); });
           },
           "stream"_a, "target"_a, "p"_a = 0.5, nb::kw_only(), "dtype"_a = nb::none(), "1 with probability `p`, else 0.")
       .def(
           "permutation",
           [](const Generator& self, const StreamObject& stream, const nb::object& target, const Dtype& dtype) {
-            fill(self, stream, target_of(target, dtype),
+            fill(self, stream, target, dtype,
                  [&](const Generator& g, StreamView on, const RandomTarget& to) { g.permutation(on, to); });
           },
           "stream"_a, "target"_a, nb::kw_only(), "dtype"_a = nb::none(), "The numbers from 0 on, in random order.");

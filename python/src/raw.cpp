@@ -11,7 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,13 +29,6 @@ using namespace nb::literals;
 
 // -- Captures that two calls begin and end.
 
-/// The graphs of such captures, by the stream's number.
-nb::ft_mutex begun_mutex;  // guards begun() where there is no GIL
-std::map<std::uint64_t, nb::object>& begun() {
-  static auto* const graphs = new std::map<std::uint64_t, nb::object>();  // one may be open when the interpreter ends
-  return *graphs;
-}
-
 void begin_capture(const StreamObject& stream, const std::string& mode, const GraphPool* pool) {
   const CaptureMode how = capture_mode_of(mode);
   if (pool != nullptr) {
@@ -44,25 +36,14 @@ void begin_capture(const StreamObject& stream, const std::string& mode, const Gr
   } else {
     stream.view.begin_capture(how);
   }
-  nb::object graph = nb::cast(GraphObject());
-  add_capture(nb::inst_ptr<GraphObject>(graph));
-  const nb::ft_lock_guard lock(begun_mutex);
-  begun()[stream.view.id()] = std::move(graph);
+  begin_keeping(stream.view);
 }
 
-nb::object end_capture(const StreamObject& stream) {
-  nb::object graph = nb::cast(GraphObject());
-  {
-    const nb::ft_lock_guard lock(begun_mutex);
-    const auto found = begun().find(stream.view.id());
-    if (found != begun().end()) {
-      graph = found->second;
-      begun().erase(found);
-      remove_capture(nb::inst_ptr<GraphObject>(graph));
-    }
-  }
+GraphObject end_capture(const StreamObject& stream) {
+  GraphObject graph;
+  graph.memory = end_keeping(stream.view);
   const nb::gil_scoped_release release;
-  nb::inst_ptr<GraphObject>(graph)->graph = stream.view.end_capture();
+  graph.graph = stream.view.end_capture();
   return graph;
 }
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collectives over the devices of a process, and between processes."""
 
+import gc
 import os
 import shutil
 import subprocess
 import sys
+import weakref
 
 import pytest
 
@@ -56,6 +58,26 @@ def test_several_arrays_go_together(devices):
     assert [each.tolist() for each in sums] == [[2], [4, 4], [6, 6, 6]]
 
 
+def test_memory_of_the_host_stays_until_its_pieces_are_copied(devices, place, hold):
+    numpy = pytest.importorskip("numpy")
+    if not place.startswith("cpu_sim"):
+        pytest.skip("a copy of memory that isn't pinned may wait")
+    streams = [anyplace.Stream(each) for each in devices]
+    gates = [hold(each) for each in streams]
+    source = numpy.arange(4.0)
+    lent = weakref.ref(source)
+    parts = comm.scatter(anyplace.from_dlpack(source), devices, streams=streams)
+    del source
+    gc.collect()
+    assert lent() is not None
+    for gate in gates:
+        gate.set()
+    assert [part.tolist() for part in parts] == [[0, 1], [2, 3]]
+    for each in streams:
+        each.synchronize()
+    assert lent() is None
+
+
 def test_bad_arguments_of_collectives_are_named(devices):
     array = anyplace.zeros(3, device=devices[0])
     for wrong in (lambda: comm.broadcast(array), lambda: comm.broadcast(array, devices, out=[array])):
@@ -92,6 +114,16 @@ def test_one_rank_alone_is_a_communicator(device, stream):
     alone.abort()
     with pytest.raises(anyplace.ClosedError):
         alone.query()
+
+
+def test_what_a_group_uses_stays_until_the_group_has_begun(device, stream):
+    alone = anyplace.Communicator(device, anyplace.Bootstrap.alone())
+    target = anyplace.zeros(2, "int64", stream=stream)
+    with alone.group():
+        alone.send(stream, anyplace.full(2, 5, "int64", stream=stream), 0)
+        anyplace.full(2, 77, "int64", stream=stream)  # not where the array was that is sent at the end
+        alone.recv(stream, target, 0)
+    assert target.tolist() == [5, 5]
 
 
 RANK = """

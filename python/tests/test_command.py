@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m anyplace demo."""
+"""python -m anyplace demo, and what the package has of the command and of CMake."""
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -36,5 +37,21 @@ def test_the_demo_refuses_bad_arguments(arguments, status, text):
     assert program.returncode == status and text in program.stdout + program.stderr
 
 
-def test_cmake_finds_the_library_by_the_packages_folder():
-    assert os.path.dirname(anyplace.__file__) == anyplace.cmake_prefix()
+def test_cmake_finds_the_library_by_the_packages_folder(tmp_path):
+    prefix = anyplace.cmake_prefix()
+    assert os.path.dirname(anyplace.__file__) == prefix
+    if shutil.which("cmake") is None or not os.path.isdir(os.path.join(prefix, "lib", "cmake")):
+        pytest.skip("there is no CMake, or the module was built alone")
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(application CXX)\nfind_package(anyplace REQUIRED)\n"
+        "get_target_property(file anyplace::anyplace LOCATION)\nmessage(STATUS ${file})\n"
+    )
+    command = ["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}"]
+    program = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert program.returncode == 0 and f"-- {prefix}/lib/libanyplace.so" in program.stdout, program.stderr
+
+
+def test_doctor_says_what_the_command_says(place):
+    if not os.path.isdir(os.path.join(anyplace.cmake_prefix(), "bin")):
+        pytest.skip("the module was built alone")
+    assert place.partition(":")[0] in anyplace.doctor()

@@ -380,30 +380,67 @@ def test_a_copy_keeps_a_foreign_tensor_of_the_hosts_until_it_is_done(stream, rea
     assert (source.deleted, target.deleted) == (1, 1) and target.data[:] == [1, 2]
 
 
-@pytest.mark.parametrize("capturing", [False, True])
-def test_a_foreign_tensor_on_a_device_stays_until_its_streams_work_is_done(stream, reads, hold, capturing):
+@pytest.fixture
+def lent(stream, reads):
+    """A tensor of another library's on the device."""
     if reads:
         pytest.skip("tensors of the simulator are the host's to others")
-    lent, onto = anyplace.zeros(2, stream=stream), anyplace.zeros(2, stream=stream)
-    kind, index = lent.__dlpack_device__()
-    producer = Capsule(data=lent.address, device_type=kind, device_id=index)
-    if capturing:
-        taken = anyplace.from_dlpack(producer, stream=stream)
-        with stream.capture() as graph:
-            stream.copy(onto, taken)
+    memory = anyplace.zeros(2, stream=stream)
+    kind, index = memory.__dlpack_device__()
+    producer = Capsule(data=memory.address, device_type=kind, device_id=index)
+    producer.memory = memory
+    return producer
+
+
+@pytest.mark.parametrize("when", ["in the capture", "after the capture"])
+def test_a_graph_keeps_a_foreign_tensor_on_a_device(stream, lent, hold, when):
+    onto = anyplace.zeros(2, stream=stream)
+    taken = anyplace.from_dlpack(lent, stream=stream)
+    with stream.capture() as graph:
+        stream.copy(onto, taken)
+        if when == "in the capture":
             del taken
-        assert producer.deleted == 0
-        graph.close()
-        assert producer.deleted == 1
-        return
+    taken = None
+    assert lent.deleted == 0
     gate = hold(stream)
-    taken = anyplace.from_dlpack(producer, stream=stream)
-    stream.copy(onto, taken)
-    del taken
-    assert producer.deleted == 0
+    graph.launch(stream)
+    graph.close()
+    assert lent.deleted == 0
     gate.set()
     stream.synchronize()
-    assert producer.deleted == 1
-    taken = anyplace.from_dlpack(producer, stream=stream)
+    assert lent.deleted == 1
+
+
+def test_a_foreign_tensor_that_a_host_function_lets_go_stays_until_the_work_is_done(stream, lent, hold):
+    onto, taken = anyplace.zeros(2, stream=stream), [anyplace.from_dlpack(lent, stream=stream)]
+    before = hold(stream)
+    stream.launch_host_func(taken.clear)
+    let_go = stream.record_event()
+    after = hold(stream)
+    stream.copy(onto, taken[0])
+    before.set()
+    let_go.synchronize()
+    assert not taken and lent.deleted == 0
+    after.set()
+    stream.synchronize()  # the first one notes what is to be waited for
+    stream.synchronize()
+    assert lent.deleted == 1
+
+
+def test_a_foreign_tensor_on_a_device_stays_until_its_streams_work_is_done(stream, lent, hold):
+    onto = anyplace.zeros(2, stream=stream)
+    stream.launch_host_func(len, 1)  # its fault changes nothing
+    stream.record_event().synchronize()
+    gate = hold(stream)
+    taken = anyplace.from_dlpack(lent, stream=stream)
+    stream.copy(onto, taken)
     del taken
-    assert producer.deleted == 2  # nothing was pending
+    assert lent.deleted == 0
+    gate.set()
+    with pytest.raises(anyplace.StreamFault):
+        stream.synchronize()
+    stream.synchronize()
+    assert lent.deleted == 1
+    taken = anyplace.from_dlpack(lent, stream=stream)
+    del taken
+    assert lent.deleted == 2  # nothing was pending

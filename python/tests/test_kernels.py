@@ -3,6 +3,7 @@
 
 import ctypes
 import struct
+import weakref
 
 import pytest
 
@@ -118,6 +119,32 @@ def test_a_kernel_keeps_its_module(place, stream, numbers, module):
     del mine
     scale[1, 4](stream, numbers, 2)
     assert read(stream, numbers, "4f") == (2, 4, 6, 8)
+
+
+@pytest.mark.parametrize("captured", [False, True])
+def test_memory_of_the_host_stays_until_the_kernel_that_it_was_given_is_done(module, place, stream, hold, captured):
+    numpy = pytest.importorskip("numpy")
+    if not place.startswith("cpu_sim"):
+        pytest.skip("the double compiles nothing")
+    source = numpy.ones(4, "float32")
+    lent = weakref.ref(source)
+    pinned = anyplace.HostRegistration(place, source.ctypes.data, source.nbytes)
+    scale = module.kernel("scale", ["pointer", "f32"])
+    if captured:
+        with stream.capture("relaxed") as graph:
+            scale[1, 4](stream, anyplace.from_dlpack(source), 2)
+    gate = hold(stream)
+    if captured:
+        graph.launch(stream)
+        del graph
+    else:
+        scale[1, 4](stream, anyplace.from_dlpack(source), 2)
+    del source
+    assert lent() is not None
+    gate.set()
+    stream.synchronize()
+    pinned.close()
+    assert lent() is None
 
 
 def test_source_that_isnt_any_is_a_compile_error_with_the_log(place, module):
