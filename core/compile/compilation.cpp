@@ -135,10 +135,13 @@ MadeImage Compilation::make(const Target& target) {
     message.text = asked.reasons;
     throw error_of(asked.failure, std::move(message), target.text, "compile");
   }
+  std::string next = "see docs/kernels.md";
+  if (std::find(target.formats.begin(), target.formats.end(), ANYPLACE_IMAGE_OPENCL_C) != target.formats.end()) {
+    next = "it takes OpenCL C, which needs no compiler: the constructor of Module takes such a text\n" + next;
+  }
   fail(ErrorCode::unsupported, target.text, "compile",
-       asked.reasons.empty()
-           ? "no compiler makes an image that it takes\nanyplace doctor lists the compilers\nsee docs/kernels.md"
-           : fmt::format("no compiler could be used: {}\nsee docs/kernels.md", asked.reasons));
+       asked.reasons.empty() ? "no compiler makes an image that it takes\nanyplace doctor lists the compilers\n" + next
+                             : fmt::format("no compiler could be used: {}\n{}", asked.reasons, next));
 }
 
 /// Has the compiler make the job's image.

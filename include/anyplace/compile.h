@@ -81,8 +81,9 @@ class ANYPLACE_API CompiledKernels {
 /// Compiles for each target, which is a place ("cuda:0"), an architecture ("sm_80", "gfx90a"), an image format ("ptx",
 /// "spirv") or a backend's name ("cpu_sim"). Throws compile_failed with the compiler's whole log if the source can't be
 /// compiled; invalid_argument for options that can't be; unsupported for a target that no compiler is there for, which
-/// says for each one what is missing; timeout; out_of_memory; backend_failed if the compiler crashes, and no other one
-/// makes the image; library_missing if anyplace_compile_helper or anyplace_dialect isn't where the plugins are.
+/// says for each one what is missing (one in OpenCL C needs no compiler: Module's constructor takes the text); timeout;
+/// out_of_memory; backend_failed if the compiler crashes, and no other one makes the image; library_missing if
+/// anyplace_compile_helper or anyplace_dialect isn't where the plugins are.
 ///
 /// For a place whose device computes no doubles, ANYPLACE_NO_DOUBLES is defined, so that a source can leave out what
 /// needs them: such a device refuses a whole image in SPIR-V in which one kernel does.

@@ -55,6 +55,17 @@ TEST_CASE("A source that can't be one is refused before a compiler is started") 
   CHECK(compiler.starts() == 0);
 }
 
+TEST_CASE("UTF-8 in a source and in its name is passed on as it is") {
+  const OwnCache cache;
+  const std::string comment = "// \xe2\x89\xa5 0 \xf0\x9f\x98\x80\n";
+  CHECK_NOTHROW(Module::compile(Device("cpu_sim:0"), comment + doubles_it, {.name = "\xc3\xa4.cu"}));
+  const Error error = compile_error(comment + "#error \xe2\x89\xa5 is missing\n", {.name = "\xc3\xa4.cu"});
+  INFO(error.what());
+  CHECK(error.code() == ErrorCode::compile_failed);
+  CHECK(error.vendor_text().find("\xc3\xa4.cu:2:") != std::string::npos);
+  CHECK(error.vendor_text().find("\xe2\x89\xa5 is missing") != std::string::npos);
+}
+
 TEST_CASE("Options that can't be are refused in words") {
   const OwnCache cache;
   const struct {
@@ -101,6 +112,15 @@ TEST_CASE("Without a compiler the Error says what to install") {
     INFO(other.what());
     CHECK(std::string(other.what()).find(one.says) != std::string::npos);
   }
+}
+
+TEST_CASE("Where OpenCL C alone is taken the Error says who compiles that") {
+  const OwnCache cache;
+  const std::string targets[] = {"opencl_c"};
+  const Error error = required_error([&] { static_cast<void>(compile(doubles_it, targets)); });
+  INFO(error.what());
+  CHECK(error.code() == ErrorCode::unsupported);
+  CHECK(std::string(error.what()).find("the constructor of Module takes such a text") != std::string::npos);
 }
 
 TEST_CASE("A compiler that hangs is ended at the timeout, with what it has started") {

@@ -40,6 +40,7 @@ bool is_skipped() {
 struct Image {
   std::map<std::string, std::size_t> kernels;  ///< the number of parameters of each entry point
   std::set<std::uint32_t> capabilities;
+  std::uint32_t source_language = 0;
 
   explicit Image(std::string_view bytes) {
     std::vector<std::uint32_t> words(bytes.size() / sizeof(std::uint32_t));
@@ -54,8 +55,9 @@ struct Image {
     std::uint32_t function = 0;
     for (std::size_t at = header; at < words.size(); at += words[at] >> 16) {
       REQUIRE(words[at] >> 16 != 0);
-      constexpr std::uint32_t entry_point = 15, capability = 17, begin = 54, parameter = 55;
+      constexpr std::uint32_t source = 3, entry_point = 15, capability = 17, begin = 54, parameter = 55;
       const std::uint32_t code = words[at] & 0xffff;
+      if (code == source) source_language = words[at + 1];
       if (code == entry_point) names[words[at + 2]] = reinterpret_cast<const char*>(&words[at + 3]);
       if (code == capability) capabilities.insert(words[at + 1]);
       if (code == begin) function = words[at + 2];
@@ -124,7 +126,10 @@ TEST_CASE("The kernels of a string are entry points of SPIR-V, with their parame
       "#define KERNEL(name) extern \"C\" __global__ void name(int* data) { *data = expf(1) > 2; }\n"
       "KERNEL(made)\n"
       "ANYPLACE_EXPORT_KERNELS(made);\n";
-  CHECK(image_of(source).kernels == Kernels{{"run", 3}, {"args", 1}, {"made", 1}});
+  const Image image = image_of(source);
+  CHECK(image.kernels == Kernels{{"run", 3}, {"args", 1}, {"made", 1}});
+  constexpr std::uint32_t opencl_cpp = 4;  // Intel's runtime for processors has all atomic functions for this one alone
+  CHECK(image.source_language == opencl_cpp);
 }
 
 TEST_CASE("Dynamic shared memory is a parameter behind those of a string's kernels") {
@@ -210,7 +215,7 @@ TEST_CASE("What is wrong in a source for SPIR-V is said with the caller's file a
   CHECK(cache.files().empty());
 }
 
-TEST_CASE("What llvm-spirv refuses is compile_failed with what it said, and a crash of it isn't") {
+TEST_CASE("What llvm-spirv refuses is compile_failed with what it said; a crash of it, and no SPIR-V, aren't") {
   if (is_skipped()) return;
   const OwnCache cache;
   const test::TempDir folder;
@@ -231,6 +236,11 @@ TEST_CASE("What llvm-spirv refuses is compile_failed with what it said, and a cr
   INFO(crashed.what());
   CHECK(crashed.code() == ErrorCode::backend_failed);
   CHECK(std::string(crashed.what()).find("signal 11") != std::string::npos);
+  script("while [ \"$1\" != -o ]; do shift; done; echo something that is longer than a header >\"$2\"");
+  const Error other = error_of(doubles_it);
+  INFO(other.what());
+  CHECK(other.code() == ErrorCode::backend_failed);
+  CHECK(std::string(other.what()).find("is no SPIR-V") != std::string::npos);
 }
 
 TEST_CASE("Without a Clang for SPIR-V, or its llvm-spirv, the Error says what to install") {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <thread>
 
+#include "anyplace/compile.h"
 #include "support.h"
 
 namespace {
@@ -110,6 +111,16 @@ TEST_CASE("Given compiler options when the module is loaded then the compiler ge
   const anyplace::Error error = error_of([&] { load(on, text); });
   CHECK(error.code() == anyplace::ErrorCode::invalid_image);
   CHECK_THAT(error.what(), Catch::Contains("ANSWER"));
+}
+
+TEST_CASE(
+    "Given a compiler that makes nothing for the device when a string is compiled then the error leads to OpenCL C") {
+  const anyplace::Device on = device();
+  const anyplace::Error error = error_of([&] {
+    static_cast<void>(anyplace::Module::compile(on, "extern \"C\" __global__ void nothing() {}", {.compiler = "host"}));
+  });
+  CHECK(error.code() == anyplace::ErrorCode::unsupported);
+  CHECK_THAT(error.what(), Catch::Contains("it takes OpenCL C"));
 }
 
 TEST_CASE("Given a kernel's name that isn't there when asked for then the error lists those that are") {
