@@ -60,7 +60,10 @@ struct Made {
       if (driver.call("query") != 0) throw Failure(ANYPLACE_STATUS_BACKEND_FAILED, "no answer");
       return busy.count(native_) == 0;
     }
-    void record(int event) const { recorded[event] = native_; }
+    void record(int event) const {
+      if (driver.call("record") != 0) throw Failure(ANYPLACE_STATUS_BACKEND_FAILED, "no record");
+      recorded[event] = native_;
+    }
     StreamLinks<Stream> links;
     const int native_;
     const bool ours_;
@@ -161,6 +164,24 @@ TEST_CASE("A stream whose destroying returns at once is destroyed and its work s
   CHECK_FALSE(pending.is_over());
   busy.clear();
   CHECK(pending.is_over());
+}
+
+TEMPLATE_TEST_CASE("A stream that can't be asked or marked at its end is kept until its work is over", "", Waiting,
+                   Leaving) {
+  typename TestType::Parts parts;
+  typename TestType::Stream stream(parts.work, 3);
+  parts.device.context();
+  busy = {3};
+  driver.fail["query"] = driver.fail["record"] = 3;
+  CHECK(status_of([&] { parts.work.end(stream); }) == ANYPLACE_STATUS_BACKEND_FAILED);
+  driver.fail.clear();
+  CHECK(driver.count("destroy 3") == 0);
+  CHECK_FALSE(parts.work.is_idle());
+  CHECK_FALSE(parts.work.pending().is_over());
+  busy.clear();
+  parts.work.sweep();
+  CHECK(driver.count("destroy 3") == 1);
+  CHECK(parts.work.is_idle());
 }
 
 TEST_CASE("A stream of others is never destroyed") {

@@ -161,6 +161,9 @@ class Work {
   /// Returns true if the backend made the stream and its work isn't over, so that the vendor's stream has to be kept
   /// until then.
   bool remove(Stream& stream);
+  /// Keeps the vendor's stream until its work is over. The caller holds the mutex.
+  void retire(const Stream& stream);
+  void keep_until_over(const Stream& stream) noexcept;
   /// Marks the present work of the stream; null if that is over. Not for the null stream, where a marker would order
   /// the others.
   std::shared_ptr<Marker> mark(const Stream& stream) const;
@@ -209,10 +212,27 @@ bool Work<Vendor>::remove(Stream& stream) {
     return false;
   }
   if (stream.query()) return false;
+  retire(stream);
+  return true;
+}
+
+template <class Vendor>
+void Work<Vendor>::retire(const Stream& stream) {
   retired_.reserve(retired_.size() + 1);
   retired_.push_back(std::make_shared<RetiredStream>(*this, stream.native()));
   retired_count_.store(retired_.size(), std::memory_order_release);
-  return true;
+}
+
+template <class Vendor>
+void Work<Vendor>::keep_until_over(const Stream& stream) noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    retire(stream);
+  } catch (...) {  // without memory to keep it in, it goes now
+    static_cast<void>(Vendor::destroy(device_, stream.native()));
+    return;
+  }
+  device_.watcher().wake();
 }
 
 template <class Vendor>
@@ -220,7 +240,8 @@ void Work<Vendor>::end(Stream& stream) {
   try {
     if (remove(stream)) return device_.watcher().wake();
   } catch (...) {
-    if (stream.is_ours() && !device_.lost()) static_cast<void>(Vendor::destroy(device_, stream.native()));
+    // Its work couldn't be marked or asked for, so the stream is kept until an answer says that the work is over.
+    if (stream.is_ours() && !device_.lost()) keep_until_over(stream);
     throw;
   }
   if (!stream.is_ours() || device_.lost()) return;
