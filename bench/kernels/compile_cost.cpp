@@ -25,27 +25,12 @@
 #include <string>
 #include <vector>
 
+#include "two_kernels.h"
+
 namespace {
 
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
-
-constexpr const char* source = R"(
-extern "C" __global__ void sum_blocks(float* sums, const float* numbers, unsigned count) {
-  __shared__ float own[256];
-  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-  own[threadIdx.x] = i < count ? numbers[i] : 0.0f;
-  __syncthreads();
-  for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
-    if (threadIdx.x < half) own[threadIdx.x] += own[threadIdx.x + half];
-    __syncthreads();
-  }
-  if (threadIdx.x == 0) sums[blockIdx.x] = own[0];
-}
-extern "C" __global__ void scale(float* numbers, float by, unsigned count) {
-  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < count) numbers[i] *= by;
-})";
 
 /// A folder that is gone at the end.
 struct Folder {
@@ -99,7 +84,7 @@ class Recorded {
     const std::string before = std::getenv("PATH");
     ::setenv("PATH", (bin.string() + ":" + before).c_str(), 1);
     const Words targets{target};
-    anyplace::compile(source, targets, options);
+    anyplace::compile(two_kernels, targets, options);
     ::setenv("PATH", before.c_str(), 1);
     for (int i = 0; fs::exists(folder_.path / ("words" + std::to_string(i))); ++i) read(i);
     if (commands_.empty()) throw std::runtime_error("the compilation for " + target + " started none of its programs");
@@ -171,16 +156,16 @@ class ProcessorTime {
 
 void hit(benchmark::State& state, const std::string& place) {
   const anyplace::Device device(place);
-  anyplace::Module::compile(device, source);
+  anyplace::Module::compile(device, two_kernels);
   const ProcessorTime time(state);
-  for (auto _ : state) benchmark::DoNotOptimize(anyplace::Module::compile(device, source).kernel("scale"));
+  for (auto _ : state) benchmark::DoNotOptimize(anyplace::Module::compile(device, two_kernels).kernel("scale"));
 }
 
 void miss(benchmark::State& state, const std::string& target, const std::string& compiler) {
   const Words targets{target};
   const ProcessorTime time(state);
   for (auto _ : state) {
-    benchmark::DoNotOptimize(anyplace::compile(source, targets, {.compiler = compiler, .cached = false}));
+    benchmark::DoNotOptimize(anyplace::compile(two_kernels, targets, {.compiler = compiler, .cached = false}));
   }
 }
 
@@ -189,7 +174,7 @@ void add_miss(const std::string& target, const std::string& compiler, const Word
   try {
     const anyplace::CompileOptions options{.compiler = compiler, .cached = false};
     const Words targets{target};
-    anyplace::compile(source, targets, options);
+    anyplace::compile(two_kernels, targets, options);
     benchmark::RegisterBenchmark(("miss: " + name).c_str(), miss, target, compiler)
         ->Unit(benchmark::kMillisecond)
         ->UseRealTime();
