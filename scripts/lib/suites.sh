@@ -3,7 +3,8 @@
 #
 # What the conformance suite found on each backend, from the JUnit files that the tests leave. Sourced.
 
-# suites_table FOLDER: a line for each FOLDER/*.xml with its cases, and under it what was skipped and for want of what.
+# suites_table FOLDER: a line for each FOLDER/*.xml with its cases, and under it which failed and why, and what was skipped and for want of
+# what.
 suites_table() {
   local file name
   local -a files=("$1"/*.xml)
@@ -16,9 +17,12 @@ suites_table() {
       /^<testsuites / {
         cases = number("tests"); failed = number("failures") + number("errors"); skipped = number("skipped")
       }
+      match($0, /<testcase classname="[^"]*" name="[^"]*"/) { one = substr($0, RSTART + 21, RLENGTH - 22); sub(/" name="/, ": ", one) }
+      match($0, /<failure message="[^"]*"/) { failures[++failure] = one ": " substr($0, RSTART + 18, RLENGTH - 19) }
       match($0, /<skipped message="[^"]*"/) { reasons[substr($0, RSTART + 18, RLENGTH - 19)]++ }
       END {
         printf "%-28s %7d %7d %7d %8d\n", name, cases, cases - failed - skipped, failed, skipped
+        for (i = 1; i <= failure; ++i) printf "%8s failed: %s\n", "", failures[i]
         for (reason in reasons) printf "%8d skipped: %s\n", reasons[reason], reason | "sort -rn"
       }' "$file"
   done
