@@ -54,7 +54,10 @@ GraphDraws::Source& GraphDraws::source_of(const RandomDraw& draw, DeviceState& o
   allocate_for(*memory, *helper, {}, operation);
   memory->home = streams().pin_again(helper->id, operation);
   source.memory.reset(memory.release());
-  if (&on != &device_) {
+  if (&on == &device_) {
+    // The memory is there in the order of that stream, and launches come on others, which don't wait for it.
+    static_cast<void>(synchronize(*helper, ANYPLACE_FOREVER, operation));
+  } else {
     source.helper = std::move(helper);
     source.before = make_event(device_, 0, operation);
     source.behind = make_event(on, 0, operation);

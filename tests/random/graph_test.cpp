@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "graphs/graph_support.h"
+#include "memory/memory_support.h"
 #include "random/random_support.h"
 
 namespace graph_test {
@@ -108,6 +109,24 @@ TEST_CASE("Launches that follow each other at once each have their own numbers",
     auto alone = work.submitted();
     CHECK(std::memcmp(alone.data(), together.data() + i * count * 4, count * 4) == 0);
   }
+}
+
+TEST_CASE("A graph's numbers have memory that is there, whatever stream the launch is on") {
+  const Device device("sim_full:0");
+  configure_allocator(device, {.caching = false});  // each allocation is there in the order of a stream
+  const Stream stream(device);
+  const Generator generator(device);
+  const Buffer numbers = Buffer::of<float>(stream, count);
+  stream.begin_capture();
+  generator.normal(stream, RandomTarget(numbers, DType::f32, count));
+  const Graph graph = stream.end_capture();
+  stream.synchronize();
+  for (const bool native : {true, false}) {
+    const GraphExec exec = graph.instantiate({.native = native});
+    exec.launch(stream);
+    stream.synchronize();
+  }
+  CHECK(memory_test::controls_of(device).launches_beside_allocation == 0);
 }
 
 TEST_CASE("Two executables of one graph, and fills between, have no numbers in common") {

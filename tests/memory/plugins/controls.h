@@ -23,6 +23,8 @@ struct Controls {
   std::atomic<std::uint64_t> modules_unloaded{0};   ///< module_unload
   std::atomic<std::uint64_t> modules_loaded{0};     ///< module_load
   std::atomic<std::uint32_t> last_format{0};        ///< of module_load
+  /// kernel_launch on another stream than that of the latest memory_allocate_async, which wasn't synchronised since
+  std::atomic<std::uint64_t> launches_beside_allocation{0};
 
   // -- Told.
   std::atomic<bool> lost{false};                  ///< entries that submit answer DEVICE_LOST
