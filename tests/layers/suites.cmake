@@ -1,6 +1,6 @@
-# The conformance suite under each layer, and under several: to the suite, what is over a backend is the backend. A turn has one of them, a
-# round one bed, so that a commit has one of the sixteen (support/in_turn). Under a sanitizer there are those on cpu_sim, in each of their
-# turns.
+# The conformance suite under each layer, and under several: to the suite, what is over a backend is the backend. And with threads that are
+# late now and then (support/jolts.c). A turn has a layer, turn 1 the jolts, too, and a round one bed (support/in_turn). Under a sanitizer
+# there are the layers on cpu_sim, in each of their turns.
 if(NOT TARGET anyplace_conformance)
   return()
 endif()
@@ -13,19 +13,21 @@ set(libraries_of_hip LD_LIBRARY_PATH=${doubles}/hip:${doubles}/nccl/rccl)
 set(arguments_of_levelzero MODULE ${doubles}/levelzero/kernels.spv)
 set(libraries_of_levelzero LD_LIBRARY_PATH=${doubles}/levelzero/direct)
 
-# add_suites_under(name TURN k ENVIRONMENT NAME=VALUE...): tests conformance.cpu_sim_<name>, conformance.cuda_on_double_<name> and so on.
+# add_suites_under(name TURN k [ARGUMENTS arg...] ENVIRONMENT NAME=VALUE...): tests conformance.cpu_sim_<name>,
+# conformance.cuda_on_double_<name> and so on.
 function(add_suites_under name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TURN" "ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TURN" "ARGUMENTS;ENVIRONMENT")
+  set(arguments ${once_more} ${arg_ARGUMENTS})
   if(ANYPLACE_SANITIZE)
-    anyplace_add_suite(cpu_sim_${name} BACKEND cpu_sim TURN ${arg_TURN} ARGUMENTS ${once_more} ENVIRONMENT ${arg_ENVIRONMENT})
+    anyplace_add_suite(cpu_sim_${name} BACKEND cpu_sim TURN ${arg_TURN} ARGUMENTS ${arguments} ENVIRONMENT ${arg_ENVIRONMENT})
     return()
   endif()
-  anyplace_add_suite(cpu_sim_${name} BACKEND cpu_sim TURN ${arg_TURN}.0 ARGUMENTS ${once_more} ENVIRONMENT ${arg_ENVIRONMENT})
+  anyplace_add_suite(cpu_sim_${name} BACKEND cpu_sim TURN ${arg_TURN}.0 ARGUMENTS ${arguments} ENVIRONMENT ${arg_ENVIRONMENT})
   set(round 0)
   foreach(bed IN ITEMS cuda hip levelzero)
     math(EXPR round "${round} + 1")
     if(TARGET anyplace_backend_${bed} AND TARGET anyplace_${bed}_double)
-      anyplace_add_suite(${bed}_on_double_${name} BACKEND ${bed} TURN ${arg_TURN}.${round} ${arguments_of_${bed}} ARGUMENTS ${once_more}
+      anyplace_add_suite(${bed}_on_double_${name} BACKEND ${bed} TURN ${arg_TURN}.${round} ${arguments_of_${bed}} ARGUMENTS ${arguments}
                          ENVIRONMENT ${arg_ENVIRONMENT} ${libraries_of_${bed}})
     endif()
   endforeach()
@@ -41,3 +43,8 @@ if(TARGET anyplace_layer_trace)
                    "ANYPLACE_BACKEND_PATH=${folders}/outer:${folders}/inner")
 endif()
 add_suites_under(validate TURN 3 ENVIRONMENT ANYPLACE_LAYERS=validate)
+if(NOT ANYPLACE_SANITIZE)  # whose library has to be the first
+  add_library(anyplace_jolts MODULE ${PROJECT_SOURCE_DIR}/tests/support/jolts.c)
+  target_link_libraries(anyplace_jolts PRIVATE ${CMAKE_DL_LIBS})
+  add_suites_under(jolts TURN 1 ARGUMENTS --jobs 4 ENVIRONMENT LD_PRELOAD=$<TARGET_FILE:anyplace_jolts>)
+endif()
