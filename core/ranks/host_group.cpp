@@ -30,6 +30,10 @@ constexpr int looks_at_a_time = 8;
 
 void help() noexcept { HostProgress::get().help(); }
 
+bool is_of_all_ranks(const HostJob& job) {
+  return std::any_of(job.parts.begin(), job.parts.end(), [](const Part& part) { return !part.is_between_two(); });
+}
+
 }  // namespace
 
 HostGroup::HostGroup(HostRuntime& runtime, const anyplace_engine_group& made, DeviceState& device,
@@ -174,7 +178,7 @@ void HostGroup::submit(const Pin<StreamState>& stream, const std::vector<Part>& 
     if (const std::optional<Error> failed = failure()) throw Error(*failed);
     runtime_.require_open(device().place, operation);
     arrange_ready(job, stream, operation);
-    job->header.sequence = ++sequence_;
+    if (is_of_all_ranks(*job)) job->header.sequence = ++sequence_;
     enlist(job, *stream, operation);
     step(Deadline::Clock::now(), false, done);
     if (has_jobs()) HostProgress::get().add(shared_from_this());
@@ -297,9 +301,7 @@ bool HostGroup::step(Deadline::Clock::time_point now, bool by_waiter, Signals& d
 // ---- Jobs ----------------------------------------------------------------------------------------------------------
 
 void HostGroup::start(HostJob& job) {
-  const bool collective =
-      std::any_of(job.parts.begin(), job.parts.end(), [](const Part& part) { return !part.is_between_two(); });
-  if (checks_ && collective) return start_check(job);
+  if (checks_ && is_of_all_ranks(job)) return start_check(job);
   start_parts(job);
 }
 

@@ -26,7 +26,7 @@ namespace anyplace::detail {
 /// With ANYPLACE_COMMUNICATOR_CHECK=1 the ranks compare these before they start a job; they have to be equal at all
 /// ranks. Most members describe the job's first part that isn't a send or a recv.
 struct JobHeader {
-  std::uint64_t sequence = 0;
+  std::uint64_t sequence = 0;  ///< counts the jobs that all ranks take part in
   std::uint64_t count = 0;
   std::uint64_t rest = 0;  ///< a hash of the job's other parts
   std::int32_t root = 0;

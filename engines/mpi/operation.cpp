@@ -58,11 +58,11 @@ void Group::describe(anyplace_engine_group& out) noexcept {
 // ---- Starting ------------------------------------------------------------------------------------------------------
 
 int Operation::start() {
-  ++group.sequence;
   const anyplace_engine_part& first = parts.front();
   const bool is_one = parts.size() == 1 && first.collective == ANYPLACE_COLLECTIVE_ALL_REDUCE;
   const std::uint64_t bytes = first.count * bytes_of(first.type);
   if (is_one && bytes <= small_reduce_bytes && !group.is_foreign) {
+    ++group.sequence;
     start_small();
     return mpi_success;
   }

@@ -27,7 +27,7 @@ struct Group {
   bool is_foreign = false;           ///< MPI reaches the memory of the device, and the host doesn't
   bool takes_device_memory = false;  ///< MPI reaches the memory of the device
   const SmallPlan small_plan;
-  std::uint64_t sequence = 0;        ///< how many operations were started; the same at all ranks
+  std::uint64_t sequence = 0;        ///< how many small all_reduces were started; the same at all ranks
   std::unique_ptr<Operation> spare;  ///< for the next operation, so that a small one allocates nothing
 
   void describe(anyplace_engine_group& out) noexcept;

@@ -43,6 +43,14 @@ TEST_CASE("Given work before and behind then an MPI operation is between them") 
   if (test::has_mpirun()) require_right(work(3, "order"));
 }
 
+TEST_CASE("Given ranks that send different numbers of messages then operations of all ranks go on") {
+  if (!test::has_mpirun()) return;
+  for (const char* const checks : {"0", "1"}) {
+    INFO(checks);
+    require_right(run_mpi(3, {RANKS_WORKER, "cpu_sim", "mpi", "unequal"}, {{"ANYPLACE_COMMUNICATOR_CHECK", checks}}));
+  }
+}
+
 TEST_CASE("Given an all_reduce that is done in pieces then every element is right, and so is what comes behind") {
   if (test::has_mpirun()) require_right(work(2, "large"));
 }

@@ -61,6 +61,17 @@ void large(const Rank& me) {
   require(me.read(small, second).front() == sum, "what came behind on another stream");
 }
 
+/// Between operations of all ranks, only some ranks send and receive.
+void unequal(const Rank& me) {
+  const Buffer message = me.filled(1), sum = me.filled(1);
+  for (int i = 0; i < 3; ++i) {
+    if (me.all.rank() == 0) me.all.send(me.stream, message.as<float>(), 1);
+    if (me.all.rank() == 1) me.all.recv(me.stream, message.as<float>(), 0);
+    me.all.all_reduce(me.stream, sum.as<float>(), sum.as<float>(), Reduction::max);
+  }
+  require(me.read(sum, me.stream).back() == 1, "the greatest");
+}
+
 /// Two communicators that the ranks use in opposite orders, on two streams.
 void opposite(const Rank& me) {
   const Communicator other = me.all.split(0, me.all.rank());
@@ -362,6 +373,7 @@ int main(int count, char** arguments) {
   const std::map<std::string, std::pair<void (*)(const Rank&), seconds>> modes{
       {"order", {order, patience}},
       {"opposite", {opposite, patience}},
+      {"unequal", {unequal, patience}},
       {"split", {split, patience}},
       {"mismatch", {mismatch, patience}},
       {"silent", {silent, seconds(5)}},
