@@ -22,6 +22,10 @@ namespace {
 // every strategy. The core asks for a few events at a time, too, when it looks for memory that is free again.
 constexpr unsigned most_in_vain = 10;
 
+// Threads and streams are numbered apart from each other.
+constexpr std::uint64_t actor_of_thread(std::uint64_t number) { return 2 * number; }
+constexpr std::uint64_t actor_of_stream(std::uint64_t number) { return 2 * number + 1; }
+
 // An option that was passed over so often in a row is taken, so that a loop of one thread doesn't keep the others from
 // going on for ever, which would be waiting for them: eager always goes on with the thread that ran.
 constexpr unsigned most_passed_over = 500;
@@ -79,7 +83,13 @@ void Director::enter_again(Lock& lock) noexcept {
 
 void Director::add(Task& stream) {
   const Lock lock = enter();
+  stream.passed_over = 0;
   if (std::find(streams_.begin(), streams_.end(), &stream) == streams_.end()) streams_.push_back(&stream);
+}
+
+void Director::forget_stream(std::uint64_t number) noexcept {
+  const Lock lock = enter();
+  strategy_->forget(actor_of_stream(number));
 }
 
 void Director::add_memory(anyplace_address begin, std::uint64_t bytes) {
@@ -111,6 +121,7 @@ void Director::forget_ended() {
   std::erase_if(callers_, [&](Caller* caller) {
     if (caller->state != Caller::State::outside || holder_ == caller || threads.contains(caller->thread)) return false;
     if (last_holder_ == caller) last_holder_ = nullptr;
+    if (caller->number != unnumbered) strategy_->forget(actor_of_thread(caller->number));
     delete caller;
     return true;
   });
@@ -267,7 +278,7 @@ std::vector<Director::Candidate> Director::candidates() {
     // A wait is over when what it is for has happened, which was just now.
     if (caller->state == Caller::State::waits) caller->time_ns = std::max(caller->time_ns, now_ns());
     candidate.time_ns = caller->time_ns;
-    candidate.option = {2 * caller->number, true, false, caller->calls, 0, 0};
+    candidate.option = {actor_of_thread(caller->number), true, false, caller->calls, 0, 0};
     found.push_back(std::move(candidate));
   }
   std::sort(found.begin(), found.end(),
@@ -299,7 +310,7 @@ void Director::add_operations(std::vector<Candidate>& found) {
     const Operation& operation = candidate.operation;
     if (candidate.operation.wants_nodes) time_->add(*task, operation, task->level(), now_ns());
     candidate.option = {
-        2 * operation.stream + 1, false, false, operation.done, std::max<std::uint64_t>(operation.left, 1),
+        actor_of_stream(operation.stream), false, false, operation.done, std::max<std::uint64_t>(operation.left, 1),
         allocations_of(operation)};
     found.push_back(std::move(candidate));
   }

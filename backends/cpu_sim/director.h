@@ -71,6 +71,8 @@ class Director {
 
   /// Notes a stream that was made, or made anew. Streams are never freed.
   void add(Task& stream);
+  /// Notes that the stream with that number is gone: its last handle was dropped, and its work is done.
+  void forget_stream(std::uint64_t number) noexcept;
   /// Notes memory of a device or pinned memory: the report shows addresses in it by its number.
   void add_memory(anyplace_address begin, std::uint64_t bytes);
   void remove_memory(anyplace_address begin);

@@ -95,6 +95,7 @@ class Pct final : public Strategy {
     if (changes_.contains(choices_++)) priorities_[options[highest(options)].actor] = -++lowered_;
     return highest(options);
   }
+  void forget(std::uint64_t actor) noexcept override { priorities_.erase(actor); }
 
  private:
   std::size_t highest(std::span<const Option> options) {

@@ -34,6 +34,8 @@ class Strategy {
   /// Returns the index of the option to take. There are at least two. `plain` is the one that the plain schedule takes.
   /// A result that is no index says that the schedule which the strategy follows is another program's.
   virtual std::size_t choose(std::span<const Option> options, std::size_t plain) = 0;
+  /// Says that the actor is gone. No option is its any more.
+  virtual void forget(std::uint64_t actor) noexcept { static_cast<void>(actor); }
   /// Returns what a schedule that is followed has that never came up: it is another program's, then. "": nothing.
   virtual std::string unmet() const { return {}; }
 };

@@ -67,6 +67,7 @@ void Stream::drop_handle() noexcept {
 void Stream::recycle() noexcept {
   device_->remove(*this);
   CommandQueue::free_chunk(queue_.clear());
+  if (Director* const director = Director::get()) director->forget_stream(number_);
   pool_.give_back(*this);
 }
 
