@@ -106,6 +106,7 @@ class HeaderCopies {
     if (path.empty() || headers_.count(path) != 0 || path.find(dialect) != path.npos) return;
     std::string text;
     if (!read_file(path, text)) return;
+    if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // a mark that a compiler skips only at the beginning
     const std::string number = std::to_string(headers_.size());
     headers_[path] = {text, std::string(request_.folder) + "/" + number + "_" + std::string(file_of(path))};
     read_included(text, folder_of(path));

@@ -53,6 +53,13 @@ std::vector<const CompilerPlugin*> chosen_compilers(const CompileOptions& option
   return chosen;
 }
 
+/// Takes away the byte order mark that some editors put first. A compiler skips it only at the beginning of a file, and
+/// there comes text of ours.
+std::string_view without_mark(std::string_view source) {
+  constexpr std::string_view mark = "\xef\xbb\xbf";
+  return source.substr(source.starts_with(mark) ? mark.size() : 0);
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> formats_in(std::uint64_t bits) {
@@ -97,7 +104,7 @@ struct Asked {
 
 Compilation::Compilation(std::string_view source, const CompileOptions& options)
     : options_(options), compilers_(chosen_compilers(options)) {
-  job_.source = source;
+  job_.source = without_mark(source);
   job_.name = options.name.empty() ? "kernels.cu" : options.name;
   job_.standard = static_cast<std::uint32_t>(options.standard);
   job_.flags = (options.fast_math ? std::uint32_t{ANYPLACE_COMPILE_FAST_MATH} : 0) |

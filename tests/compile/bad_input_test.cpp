@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,19 @@ TEST_CASE("UTF-8 in a source and in its name is passed on as it is") {
   CHECK(error.vendor_text().find("\xc3\xa4.cu:2:") != std::string::npos);
   CHECK(error.vendor_text().find(" is missing") !=
         std::string::npos);  // a compiler writes the sign as its locale has it
+}
+
+TEST_CASE("A byte order mark before a source or a header of it is skipped") {
+  const OwnCache cache;
+  const test::TempDir folder;
+  const std::string mark = "\xef\xbb\xbf";
+  std::ofstream(folder.file("shared.h"))
+      << mark << "inline __device__ float* own() { extern __shared__ float all[]; return all; }\n";
+  const CompileOptions options{.includes = {folder.path().string()}};
+  const std::string source = mark + "#include \"shared.h\"\n" + doubles_it;
+  const Device device("cpu_sim:0");
+  CHECK(run(device, Module::compile(device, mark + doubles_it), "twice") == doubled);
+  CHECK(run(device, Module::compile(device, source, options), "twice") == doubled);
 }
 
 TEST_CASE("Options that can't be are refused in words") {

@@ -11,8 +11,6 @@ namespace compile_test {
 
 using test::required_error;
 
-const std::vector<float> doubled{2, 4, 6};
-
 TEST_CASE("A kernel of a string runs") {
   const OwnCache cache;
   const Device device("cpu_sim:0");

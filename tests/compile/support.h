@@ -82,6 +82,8 @@ void wait_until(const Condition& condition) {
   while (!condition()) std::this_thread::yield();
 }
 
+inline const std::vector<float> doubled{2, 4, 6};
+
 /// What the kernel makes of 1, 2 and 3.
 inline std::vector<float> run(const Device& device, const Module& module, const std::string& kernel) {
   const Stream stream(device);
