@@ -9,9 +9,9 @@ set(doubles ${CMAKE_BINARY_DIR}/tests/doubles)
 set(arguments_of_cuda MODULE ${CMAKE_BINARY_DIR}/tests/cuda/kernels.ptx)
 set(libraries_of_cuda LD_LIBRARY_PATH=${doubles}/cuda:${doubles}/nccl/nccl)
 set(arguments_of_hip MODULE ${doubles}/hip/kernels.hsaco)
-set(libraries_of_hip LD_LIBRARY_PATH=${doubles}/hip:${doubles}/nccl/rccl)
+set(libraries_of_hip LD_LIBRARY_PATH=${doubles}/hip:${doubles}/nccl/rccl HIP_DOUBLE_ARCH=gfx000)
 set(arguments_of_levelzero MODULE ${doubles}/levelzero/kernels.spv)
-set(libraries_of_levelzero LD_LIBRARY_PATH=${doubles}/levelzero/direct)
+set(libraries_of_levelzero LD_LIBRARY_PATH=${doubles}/levelzero/direct LEVELZERO_DOUBLE_SPIRV=255.0)
 
 # add_suites_under(name TURN k [ARGUMENTS arg...] ENVIRONMENT NAME=VALUE...): tests conformance.cpu_sim_<name>,
 # conformance.cuda_on_double_<name> and so on.
