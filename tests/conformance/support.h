@@ -18,7 +18,7 @@ inline std::string plugin_file(const std::string& name) {
 /// `anyplace conformance` with these arguments. A case has time on a machine that is busy, unless they say otherwise.
 inline Run conform(std::vector<std::string> arguments, const Variables& variables = {}) {
   const bool any = std::find(arguments.begin(), arguments.end(), "--timeout") != arguments.end();
-  if (!any) arguments.insert(arguments.end(), {"--timeout", "120"});
+  if (!any) arguments.insert(arguments.end(), {"--timeout", "300"});
   arguments.insert(arguments.begin(), "conformance");
   return run_command(arguments, variables);
 }

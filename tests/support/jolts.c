@@ -5,6 +5,7 @@
 // too.
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
@@ -32,6 +33,7 @@ static void sleep_up_to(long nanoseconds) {
 }
 
 static void jolt(void) {
+  const int error = errno;  // which the caller may have got before it takes its lock
   const uint64_t chance = drawn() % 6000;
   if (chance == 0) {
     sleep_up_to(30000000);
@@ -40,6 +42,7 @@ static void jolt(void) {
   } else if (chance < 60) {
     sched_yield();
   }
+  errno = error;
 }
 
 #define JOLTED(name, type)                                      \
