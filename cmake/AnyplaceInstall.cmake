@@ -21,7 +21,7 @@ if(TARGET anyplace_command)
 endif()
 
 # -- Documentation, as the source has it: its links from one page to another hold.
-install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE README.md CHANGELOG.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES conformance/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/conformance)
 install(FILES compilers/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/compilers)

@@ -110,7 +110,9 @@ std::string environment_text(const Environment& environment) {
   text += field("library", environment.library.empty() ? "unknown" : environment.library);
   text += field("plugin ABI", std::to_string(ANYPLACE_ABI_MAJOR) + "." + std::to_string(ANYPLACE_ABI_MINOR));
   text += field("raised privileges",
-                environment.raised_privileges ? "yes: ANYPLACE_BACKEND_PATH and ANYPLACE_LAYERS are ignored" : "no");
+                environment.raised_privileges
+                    ? "yes: ANYPLACE_BACKEND_PATH, ANYPLACE_TRUSTED_FOLDERS and ANYPLACE_LAYERS are ignored"
+                    : "no");
   text += heading("variables");
   if (environment.variables.empty()) text += "  none\n";
   for (const Variable& variable : environment.variables) {

@@ -33,7 +33,7 @@ std::string loaded_library() {
 }
 
 std::string meaning_of(std::string_view name, const std::vector<std::string>& backends) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 18> known{{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 19> known{{
       {"ANYPLACE_ALLOCATOR", "how the caching allocator works, as key:value,key:value"},
       {"ANYPLACE_ANNOTATE", "which tools annotations are told to: auto, off, or some of nvtx,roctx,itt"},
       {"ANYPLACE_AUTO", "the order in which `auto` looks for a device"},
@@ -52,6 +52,7 @@ std::string meaning_of(std::string_view name, const std::vector<std::string>& ba
       {"ANYPLACE_LAYERS", "which layers are put over backends"},
       {"ANYPLACE_LOG", "whether plugins write lines for debugging"},
       {"ANYPLACE_PROBE_TIMEOUT", "seconds that this command waits for each answer of a plugin"},
+      {"ANYPLACE_TRUSTED_FOLDERS", "folders whose plugins are taken although others may write there"},
   }};
   for (const auto& [variable, meaning] : known) {
     if (variable == name) return std::string(meaning);

@@ -54,6 +54,7 @@ constexpr const char* footer =
     "\n"
     "Environment:\n"
     "  ANYPLACE_BACKEND_PATH    directories to search for plugins first, \":\" between them\n"
+    "  ANYPLACE_TRUSTED_FOLDERS folders whose plugins are taken although other users may write there\n"
     "  ANYPLACE_AUTO            the order in which the place `auto` looks for a device\n"
     "  ANYPLACE_CACHE           the folder in which compiled kernels are kept, or off\n"
     "  ANYPLACE_COMPILERS       which compilers of kernels are asked, and in which order\n"

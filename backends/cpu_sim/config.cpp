@@ -30,8 +30,9 @@ bool parse_digits(const std::string& text, std::uint64_t limit, std::uint64_t* n
   return i > 0;
 }
 
+/// "" where the process runs with raised privileges: some of the variables name files.
 std::string variable(const char* name) {
-  const char* value = std::getenv(name);
+  const char* value = ::secure_getenv(name);
   return value == nullptr ? std::string() : std::string(value);
 }
 

@@ -15,6 +15,7 @@
 #include "annotate/listeners.h"
 #include "annotate/registry.h"
 #include "annotate/vendor_listener.h"
+#include "anyplace/backend/kit/trust.h"
 #include "plugins/elf_check.h"
 #include "runtime/call.h"
 #include "runtime/no_destructor.h"
@@ -143,7 +144,9 @@ void note_library_failed(std::size_t kind) noexcept {
 std::string tool_file_problem(const std::string& path) {
   if (path.find('/') == std::string::npos) return "";
   int shortage = 0;
-  return file_problem(path, &shortage);
+  if (std::string problem = file_problem(path, &shortage); !problem.empty()) return problem;
+  const backend::Distrust found = backend::distrust_of(path);
+  return found.remedy.empty() ? found.problem : found.problem + ": " + found.remedy;
 }
 
 std::string linker_error() {

@@ -11,6 +11,7 @@
 #include "compile/run.h"
 #include "kernels/doubles.h"
 #include "plugins/device_properties.h"
+#include "plugins/plugin_search.h"
 #include "runtime/call.h"
 #include "runtime/text.h"
 
@@ -147,7 +148,9 @@ MadeImage Compilation::make(const Target& target) {
     next = "it takes OpenCL C, which needs no compiler: the constructor of Module takes such a text\n" + next;
   }
   fail(ErrorCode::unsupported, target.text, "compile",
-       asked.reasons.empty() ? "no compiler makes an image that it takes\nanyplace doctor lists the compilers\n" + next
+       asked.reasons.empty() ? fmt::format("no compiler makes an image that it takes{}\nanyplace doctor lists the "
+                                           "compilers\n{}",
+                                           not_searched(), next)
                              : fmt::format("no compiler could be used: {}\n{}", asked.reasons, next));
 }
 

@@ -163,6 +163,7 @@ std::vector<Compiler> compilers() {
     one.plugin = candidate.file.path;
     if (candidate.plugin == nullptr) {
       one.reason = candidate.refusal.reason;
+      if (!candidate.refusal.remedy.empty()) one.reason += "; " + candidate.refusal.remedy;
       continue;
     }
     const anyplace_compiler_table& table = candidate.plugin->table;

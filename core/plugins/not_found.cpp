@@ -91,16 +91,6 @@ bool lacks_only_devices(const std::vector<PluginCandidate>& all, std::string_vie
   return lacks;
 }
 
-/// The directories of the variable that can't be searched: "; not searched: build: ANYPLACE_BACKEND_PATH takes absolute
-/// ...".
-std::string passed_over() {
-  std::string text;
-  for (const PluginDirectoryProblem& problem : search_path().problems) {
-    text += fmt::format("; not searched: {}: {}", problem.directory, problem.reason);
-  }
-  return text;
-}
-
 constexpr std::string_view doctor = "`anyplace doctor` tells what is wrong with each plugin";
 
 [[noreturn]] void fail_in_parts(ErrorCode code, std::string place, const char* operation, std::string problem,
@@ -141,7 +131,7 @@ void fail_no_backend(const std::string& place, const std::string& asked, const s
   fail_in_parts(
       code, place, operation, fmt::format("there is no backend {}{}", asked, alias),
       is_known ? "install its plugin, or name the plugin's directory in ANYPLACE_BACKEND_PATH" : suggestion(asked),
-      fmt::format("no {} is in {}{}; {}{}", plugin_file_name(name), searched(), passed_over(), others(all, name),
+      fmt::format("no {} is in {}{}; {}{}", plugin_file_name(name), searched(), not_searched(), others(all, name),
                   doctor));
 }
 
@@ -163,7 +153,7 @@ void fail_no_automatic(const std::vector<std::string>& order, const char* operat
     if (!more.empty()) remedy += (remedy.empty() ? "" : "; ") + more;
   }
   fail_in_parts(ErrorCode::no_such_device, std::string(automatic_name), operation, std::move(text), std::move(remedy),
-                fmt::format("searched were {}{}; {}", searched(), passed_over(), doctor));
+                fmt::format("searched were {}{}; {}", searched(), not_searched(), doctor));
 }
 
 void fail_no_device(const Place& place, Backend& backend, const std::string& note, const char* operation) {

@@ -3,12 +3,14 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/statvfs.h>
 
 #include <cerrno>
 #include <map>
 #include <mutex>
 #include <utility>
 
+#include "anyplace/backend/kit/trust.h"
 #include "plugins/elf_check.h"
 #include "runtime/call.h"
 #include "runtime/no_destructor.h"
@@ -41,6 +43,11 @@ bool is_missing_library(const std::string& text, const std::string& path) {
   return text.find("cannot open shared object file") != std::string::npos && !text.starts_with(path);
 }
 
+bool is_on_noexec(const std::string& path) {
+  struct statvfs status {};
+  return ::statvfs(path.c_str(), &status) == 0 && (status.f_flag & ST_NOEXEC) != 0;
+}
+
 Refusal refused_by_linker(const std::string& path, const std::string& name, int error) {
   const char* const said_by_linker = ::dlerror();
   const std::string text = one_line(bounded(said_by_linker == nullptr ? "no reason given" : said_by_linker));
@@ -50,6 +57,11 @@ Refusal refused_by_linker(const std::string& path, const std::string& name, int 
   }
   if (is_missing_library(text, path)) {
     return refuse_file("a library that it needs is missing: " + text, ErrorCode::library_missing);
+  }
+  if (is_on_noexec(path)) {
+    Refusal refusal = refuse_file("its file system is mounted noexec, so nothing in it is executed: " + text);
+    refusal.remedy = "put the plugin on another file system, or mount that one without noexec";
+    return refusal;
   }
   return refuse_file("the dynamic linker refuses it: " + text);
 }
@@ -73,6 +85,10 @@ OpenedFile open_plugin(const std::string& path, const std::string& name, const v
   std::string problem = file_problem(path, &shortage);
   if (shortage != 0) fail_for_now(name, "loading a plugin", path + ": " + problem, shortage);
   if (!problem.empty()) return {nullptr, refuse_file(std::move(problem))};
+  if (backend::Distrust found = backend::distrust_of(path)) {
+    if (is_shortage(found.error)) fail_for_now(name, "loading a plugin", found.problem, found.error);
+    return {nullptr, {ErrorCode::plugin_refused, std::move(found.problem), std::move(found.remedy)}};
+  }
   errno = 0;
   void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return {nullptr, refused_by_linker(path, name, errno)};

@@ -17,6 +17,7 @@
 #include <set>
 #include <utility>
 
+#include "anyplace/backend/kit/trust.h"
 #include "plugins/names.h"
 #include "runtime/no_destructor.h"
 #include "runtime/shortage.h"
@@ -100,9 +101,14 @@ class PathBuilder {
   void add(const std::string& directory, Source source) {
     std::string real = real_path(directory);
     const bool is_there = !real.empty();
-    if (seen_.insert(is_there ? std::move(real) : directory).second) {
-      path_.directories.push_back({directory, source, is_there});
+    if (!seen_.insert(is_there ? std::move(real) : directory).second) return;
+    if (is_there) {
+      if (const backend::Distrust found = backend::distrust_of(directory)) {
+        problem(directory, found.remedy.empty() ? found.problem : found.problem + ": " + found.remedy);
+        return;
+      }
     }
+    path_.directories.push_back({directory, source, is_there});
   }
   void problem(std::string_view directory, std::string reason) {
     path_.problems.push_back({std::string(directory.substr(0, PATH_MAX)), std::move(reason)});
@@ -142,6 +148,27 @@ void add_path_variable(PathBuilder& builder) {
       builder.add(directory, Source::path_variable);
     } else {
       builder.problem(directory, std::move(reason));
+    }
+  }
+}
+
+/// Says which folders of ANYPLACE_TRUSTED_FOLDERS have no effect. What it is for is in backend/kit/trust.h.
+void check_trusted_folders(PathBuilder& builder) {
+  const char* const name = backend::detail::trusted_folders_variable;
+  const char* const value = ::secure_getenv(name);
+  if (value == nullptr && std::getenv(name) != nullptr) {
+    builder.problem(name, "it is ignored because the process runs with raised privileges");
+  }
+  std::string_view rest = bounded(value, variable_limit);
+  while (!rest.empty()) {
+    const std::size_t colon = std::min(rest.find(':'), rest.size());
+    const std::string folder(rest.substr(0, colon));
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+    if (folder.empty()) continue;
+    if (folder.front() != '/') {
+      builder.problem(folder, fmt::format("{} takes absolute folders only, and this one is relative", name));
+    } else if (::access(folder.c_str(), F_OK) != 0) {
+      builder.problem(folder, fmt::format("{} names it: {}", name, std::strerror(errno)));
     }
   }
 }
@@ -222,12 +249,16 @@ void scan(const SearchDirectory& directory, PluginKind kind, PluginListing& list
 SearchPath search_path() {
   SearchPath path;
   PathBuilder builder(path);
+  check_trusted_folders(builder);
   add_path_variable(builder);
   if (const std::string own = library_directory(); !own.empty()) {
     builder.add(own, Source::beside_library);
     builder.add(own + "/anyplace", Source::installed);
   }
-  builder.add(ANYPLACE_INSTALLED_BACKENDS, Source::installed);
+  // Empty in a package that is moved after it was built: then the folder of the build could be anybody's.
+  if (constexpr std::string_view installed = ANYPLACE_INSTALLED_BACKENDS; !installed.empty()) {
+    builder.add(std::string(installed), Source::installed);
+  }
   return path;
 }
 
@@ -241,6 +272,14 @@ PluginListing list_plugins(PluginKind kind) {
   std::set<std::string> seen;
   std::erase_if(listing.files, [&](const PluginFile& file) { return !seen.insert(file.path).second; });
   return listing;
+}
+
+std::string not_searched() {
+  std::string text;
+  for (const PluginDirectoryProblem& problem : search_path().problems) {
+    text += fmt::format("; not searched: {}: {}", problem.directory, problem.reason);
+  }
+  return text;
 }
 
 std::vector<PluginFile> find_plugins(std::string_view name, PluginKind kind) {

@@ -27,6 +27,7 @@ struct SearchDirectory {
   bool is_there = true;
 };
 
+/// Directories that another user could have written are among the problems alone (backend/kit/trust.h).
 struct SearchPath {
   std::vector<SearchDirectory> directories;  ///< in order, each once; of the variable's directories those that exist
   std::vector<PluginDirectoryProblem> problems;
@@ -42,6 +43,10 @@ struct PluginListing {
 
 /// All plugin files of the kind in the directories, without symbolic links that are aliases.
 PluginListing list_plugins(PluginKind kind = PluginKind::backend);
+
+/// The directories that aren't searched, for errors: "; not searched: build: ANYPLACE_BACKEND_PATH takes absolute ...".
+/// Empty if there is none.
+std::string not_searched();
 
 /// The files of the kind for a name, in search order, without reading directories.
 std::vector<PluginFile> find_plugins(std::string_view name, PluginKind kind = PluginKind::backend);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "plugins/plugin_search.h"
 #include "ranks/engine_error.h"
 #include "ranks/host_group.h"
 #include "ranks/lone_group.h"
@@ -59,8 +60,8 @@ const Engine* engine_of(const std::vector<const Engine*>& all, const std::string
                      candidate.file.path, candidate.refusal.reason, candidate.refusal.remedy));
   }
   fail(ErrorCode::invalid_argument, device.place, operation,
-       fmt::format("there is no engine {}\nengines are {}\n`anyplace doctor` lists them", quoted(name),
-                   listed(names, "and")));
+       fmt::format("there is no engine {}{}\nengines are {}\n`anyplace doctor` lists them", quoted(name),
+                   not_searched(), listed(names, "and")));
 }
 
 /// Returns the engine with that name or, if `name` is empty, the engine of the device's backend. Throws if there is
@@ -70,10 +71,11 @@ const Engine& chosen_engine(const DeviceState& device, const std::string& name, 
   const std::string& backend = device.backend->name;
   if (name.empty()) {
     if (const Engine* const engine = engine_of(all, backend)) return *engine;
-    fail(ErrorCode::library_missing, device.place, operation,
-         fmt::format("there is no engine for {}\ninstall the plugin of one, libanyplace_engine_<name>.so, or name its "
-                     "folder in ANYPLACE_BACKEND_PATH\n`anyplace doctor` lists the engines",
-                     backend));
+    fail(
+        ErrorCode::library_missing, device.place, operation,
+        fmt::format("there is no engine for {}{}\ninstall the plugin of one, libanyplace_engine_<name>.so, or name its "
+                    "folder in ANYPLACE_BACKEND_PATH\n`anyplace doctor` lists the engines",
+                    backend, not_searched()));
   }
   for (const Engine* const engine : all) {
     if (engine->name != name) continue;

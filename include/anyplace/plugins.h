@@ -8,6 +8,9 @@
 // runs with raised privileges); the directory of libanyplace; the directory that backends are installed in. The first
 // that is accepted wins. Plugins are never unloaded.
 //
+// A directory or a file that another user than root or the process's effective one owns, or may write, or could
+// replace, is not searched or refused, unless it is in a folder of ANYPLACE_TRUSTED_FOLDERS: docs/places.md#trust.
+//
 // A symbolic link libanyplace_backend_<alias>.so that leads to a file named libanyplace_backend_<name>.so is no
 // candidate: it makes <alias> another name of <name>.
 //
@@ -62,11 +65,12 @@ struct PluginDirectory {
   bool is_there = true;  ///< if false, nothing is found in it now, which is no problem
 };
 
-/// The directories that are searched, in order, each once. Unusable ones of ANYPLACE_BACKEND_PATH are among
-/// plugin_directory_problems() instead.
+/// The directories that are searched, in order, each once. Unusable ones of ANYPLACE_BACKEND_PATH, and those that
+/// another user could have written, are among plugin_directory_problems() instead.
 ANYPLACE_API std::vector<PluginDirectory> plugin_directories();
 
-/// A directory of the search that can't be used, and why; for example a relative one in ANYPLACE_BACKEND_PATH.
+/// A directory of the search that can't be used, and why; for example a relative one in ANYPLACE_BACKEND_PATH, or one
+/// that every user may write.
 struct PluginDirectoryProblem {
   std::string directory;
   std::string reason;
@@ -75,9 +79,10 @@ ANYPLACE_API std::vector<PluginDirectoryProblem> plugin_directory_problems();
 
 /// Makes `path` the first candidate for the name in its file name. Opens nothing yet. Throws invalid_argument if the
 /// file is not named libanyplace_backend_<name>.so or isn't there, or if that backend is in use already from another
-/// file. A backend whose files were all refused is tried again with this one. A file libanyplace_engine_<name>.so is an
-/// engine of communicators (communicator.h), libanyplace_compiler_<name>.so a compiler (compile.h), and
-/// libanyplace_layer_<name>.so a layer (layers.h); one of its name that is in use stays so.
+/// file. Whether it is trusted is found out when it is loaded. A backend whose files were all refused is tried again
+/// with this one. A file libanyplace_engine_<name>.so is an engine of communicators (communicator.h),
+/// libanyplace_compiler_<name>.so a compiler (compile.h), and libanyplace_layer_<name>.so a layer (layers.h); one of
+/// its name that is in use stays so.
 ANYPLACE_API void register_plugin(const std::string& path);
 
 /// Names of all candidates, without repetition: first in the order of ANYPLACE_AUTO (of its default, if its value is
