@@ -103,6 +103,8 @@ class TraceLayer : public Layer {
                       what.has_color != 0 ? std::uint64_t{1} << 32 | what.color : 0,
                       static_cast<std::uint64_t>(what.depth)};
     record->value_count = annotation_values;
+    record->is_virtual = is_time_virtual();
+    record->sequence = Writer::next_sequence();
     record->begin_ns = record->end_ns = now_ns();
     buffer->publish();
   }
@@ -115,12 +117,17 @@ class TraceLayer : public Layer {
     Record noted{};
     noted.backend = &backend_;
     noted.entry = entry_index<Entry>;
+    noted.is_virtual = is_time_virtual();
+    // An object's handle may be used again as soon as its end has begun, and not before its making is over.
+    const bool makes = makes_object(noted.entry);
+    if (!makes) noted.sequence = Writer::next_sequence();
     if constexpr (is_submission<Entry>) noted.submission = buffer->next_submission();
     if constexpr (is_one_of<Entry, &Table::stream_host_function>) {
       submit_host_function(noted, args...);
     } else {
       pass_on_timed<Entry>(*buffer, noted, args...);
     }
+    if (makes) noted.sequence = Writer::next_sequence();
     learn<Entry>(noted.status, args...);
     publish<Entry>(*buffer, noted, args...);
     return noted.status;
@@ -142,6 +149,7 @@ class TraceLayer : public Layer {
 
     static void run(void* self, anyplace_status status) {
       const std::unique_ptr<HostCall> call(static_cast<HostCall*>(self));
+      const bool is_virtual = is_time_virtual();
       const std::uint64_t begin = now_ns();
       call->function(call->user, status);
       const std::uint64_t end = now_ns();
@@ -155,6 +163,8 @@ class TraceLayer : public Layer {
       record->begin_ns = begin;
       record->end_ns = end;
       record->submission = call->submission;
+      record->is_virtual = is_virtual;
+      record->sequence = Writer::next_sequence();
       buffer->publish();
     }
   };
@@ -221,6 +231,11 @@ class TraceLayer : public Layer {
       backend_.note_properties(device, *properties);
     } catch (const std::bad_alloc&) {  // its operations aren't timed
     }
+    const bool has_virtual_time = backend_.has_virtual_time(*properties);
+    const bool is_fixed = Writer::only().choose_order(has_virtual_time);
+    if (!has_virtual_time || is_time_virtual()) return;
+    const std::uint64_t start = backend_.use_virtual_time(device, is_fixed);
+    if (is_fixed) Writer::only().set_start(start);
   }
   void learn_stream(std::int32_t device, const anyplace_stream_desc*, const anyplace_stream* stream) noexcept {
     try {

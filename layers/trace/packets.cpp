@@ -25,10 +25,19 @@ std::uint64_t read_clock(clockid_t clock) noexcept {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-void add_clock(pbf_writer& snapshot, unsigned id, clockid_t clock) {
+void add_clock(pbf_writer& snapshot, unsigned id, std::uint64_t now_ns) {
   pbf_writer one(snapshot, pf::clock_snapshot::clocks);
   one.add_uint32(pf::clock::id, id);
-  one.add_uint64(pf::clock::timestamp, read_clock(clock));
+  one.add_uint64(pf::clock::timestamp, now_ns);
+}
+
+void add_clocks(pbf_writer& packet, bool is_same_in_each_run) {
+  pbf_writer snapshot(packet, pf::packet::clock_snapshot);
+  const auto now = [&](clockid_t clock) { return is_same_in_each_run ? 0 : read_clock(clock); };
+  add_clock(snapshot, pf::clock_monotonic, now(CLOCK_MONOTONIC));
+  add_clock(snapshot, pf::clock_boottime, now(CLOCK_BOOTTIME));  // which viewers show
+  if (!is_same_in_each_run) add_clock(snapshot, pf::clock_realtime, now(CLOCK_REALTIME));
+  snapshot.add_uint32(pf::clock_snapshot::primary_trace_clock, pf::clock_monotonic);
 }
 
 /// A packet that takes part in the sequence.
@@ -76,22 +85,17 @@ std::uint64_t Packets::Interned::of(std::string_view text) {
   return found->second;
 }
 
-std::uint64_t Packets::begin() {
+std::uint64_t Packets::begin(bool is_same_in_each_run) {
   for (Interned* const texts : {&names_, &categories_, &annotation_names_}) *texts = {};
-  const auto pid = static_cast<std::int32_t>(::getpid());
+  pid_ = is_same_in_each_run ? 1 : static_cast<std::int32_t>(::getpid());
   // The numbers of tracks are to be unique among traces that are shown together.
-  last_track_ = (static_cast<std::uint64_t>(pid) << 32 | (read_clock(CLOCK_MONOTONIC) & 0xfff) << 20);
+  const std::uint64_t unique = is_same_in_each_run ? 0 : (read_clock(CLOCK_MONOTONIC) & 0xfff) << 20;
+  last_track_ = static_cast<std::uint64_t>(pid_) << 32 | unique;
   process_ = ++last_track_;
   pbf_writer trace(out_);
   {
     Packet packet(trace, pf::incremental_state_cleared);
-    {
-      pbf_writer snapshot(packet, pf::packet::clock_snapshot);
-      add_clock(snapshot, pf::clock_monotonic, CLOCK_MONOTONIC);
-      add_clock(snapshot, pf::clock_boottime, CLOCK_BOOTTIME);
-      add_clock(snapshot, pf::clock_realtime, CLOCK_REALTIME);
-      snapshot.add_uint32(pf::clock_snapshot::primary_trace_clock, pf::clock_monotonic);
-    }
+    add_clocks(packet, is_same_in_each_run);
     pbf_writer defaults(packet, pf::packet::defaults);
     defaults.add_uint32(pf::packet_defaults::timestamp_clock_id, pf::clock_monotonic);
   }
@@ -99,7 +103,7 @@ std::uint64_t Packets::begin() {
   pbf_writer track(packet, pf::packet::track_descriptor);
   track.add_uint64(pf::track_descriptor::uuid, process_);
   pbf_writer process(track, pf::track_descriptor::process);
-  process.add_int32(pf::process_descriptor::pid, pid);
+  process.add_int32(pf::process_descriptor::pid, pid_);
   process.add_string(pf::process_descriptor::name, program_invocation_short_name);
   return process_;
 }
@@ -130,7 +134,7 @@ void Packets::describe_thread(std::uint64_t uuid, std::int32_t number, std::stri
   track.add_uint64(pf::track_descriptor::uuid, uuid);
   track.add_uint64(pf::track_descriptor::parent_uuid, process_);
   pbf_writer thread(track, pf::track_descriptor::thread);
-  thread.add_int32(pf::thread_descriptor::pid, static_cast<std::int32_t>(::getpid()));
+  thread.add_int32(pf::thread_descriptor::pid, pid_);
   thread.add_int32(pf::thread_descriptor::tid, number);
   thread.add_string(pf::thread_descriptor::name, name.data(), name.size());
 }

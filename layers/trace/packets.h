@@ -37,8 +37,9 @@ class Packets {
  public:
   explicit Packets(std::string& out) : out_(out) {}
 
-  /// Begins a trace: the clocks, and the track of this process, whose number is returned.
-  std::uint64_t begin();
+  /// Begins a trace: the clocks, and the track of this process, whose number is returned. One that is the same in each
+  /// run has no other clock than its own, and a number in the place of the process's.
+  std::uint64_t begin(bool is_same_in_each_run);
   std::uint64_t add_track(std::uint64_t parent, std::string_view name);
   std::uint64_t add_thread(std::int32_t thread, std::string_view name);
   std::uint64_t add_byte_counter(std::uint64_t parent, std::string_view name);
@@ -66,6 +67,7 @@ class Packets {
   void describe_thread(std::uint64_t track, std::int32_t thread, std::string_view name);
 
   std::string& out_;
+  std::int32_t pid_ = 0;
   std::uint64_t process_ = 0;
   std::uint64_t last_track_ = 0;
   Interned names_, categories_, annotation_names_;

@@ -29,6 +29,8 @@ inline std::uint64_t monotonic_ns() noexcept {
 /// The time of the trace's slices, in nanoseconds: CLOCK_MONOTONIC, or the virtual time of a backend that has one
 /// (TracedBackend::use_virtual_time).
 std::uint64_t now_ns() noexcept;
+/// Whether that time is virtual.
+bool is_time_virtual() noexcept;
 
 /// Events that were recorded before and after an operation; 0 if it isn't timed.
 struct Timing {
@@ -38,6 +40,8 @@ struct Timing {
 };
 
 inline constexpr std::size_t max_values = 9;
+/// Records that a thread keeps in virtual time, and operations that it times, until the trace is written.
+inline constexpr std::size_t most_kept = std::size_t{1} << 20;
 
 struct Record {
   enum class Kind : std::uint8_t {
@@ -58,6 +62,8 @@ struct Record {
   std::uint16_t entry;    ///< ANYPLACE_ENTRY_INDEX_*
   std::uint8_t value_count;
   Kind kind;
+  bool is_virtual;         ///< its times are virtual
+  std::uint64_t sequence;  ///< of what makes, uses and ends an object, in this order; 0 in real time (fixed_order.h)
 };
 
 /// Where an annotation's record has what.
@@ -158,6 +164,7 @@ void put_values(Record& record, const backend::Argument& argument, T value) noex
 struct ValueName {
   const char* name;
   backend::Kind kind;
+  backend::Role role;
 };
 /// The names of an entry's values, in their order. Valid for the life of the process.
 std::span<const ValueName> value_names(std::uint16_t entry);

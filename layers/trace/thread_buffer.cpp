@@ -65,7 +65,7 @@ Record* ThreadBuffer::claim() noexcept {
   const std::uint64_t at = written_.load(std::memory_order_relaxed);
   if (at - known_read_ == capacity) {
     known_read_ = read_.load(std::memory_order_acquire);
-    if (at - known_read_ == capacity && !wait_for_room()) {
+    if (at - known_read_ == capacity && !make_room()) {
       dropped_.fetch_add(1, std::memory_order_relaxed);
       return nullptr;
     }
@@ -77,7 +77,30 @@ Record* ThreadBuffer::claim() noexcept {
 void ThreadBuffer::publish() noexcept {
   const std::uint64_t next = written_.load(std::memory_order_relaxed) + 1;
   written_.store(next, std::memory_order_release);
-  if (next % (capacity / 4) == 0) ::sem_post(&thread_buffers().bell);
+  if (next % (capacity / 4) == 0 && !thread_buffers().are_kept.load(std::memory_order_relaxed))
+    ::sem_post(&thread_buffers().bell);
+}
+
+bool ThreadBuffer::make_room() noexcept {
+  return thread_buffers().are_kept.load(std::memory_order_relaxed) ? keep() : wait_for_room();
+}
+
+/// Makes room without the writer.
+bool ThreadBuffer::keep() noexcept {
+  const std::lock_guard lock(kept_mutex_);
+  const std::uint64_t end = written_.load(std::memory_order_relaxed);
+  if (kept_.size() + capacity > most_kept) return false;
+  try {
+    kept_.reserve(kept_.size() + capacity);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  for (std::uint64_t at = read_.load(std::memory_order_relaxed); at != end; ++at) {
+    kept_.push_back(records_[at % capacity]);
+  }
+  read_.store(end, std::memory_order_release);
+  known_read_ = end;
+  return true;
 }
 
 bool ThreadBuffer::wait_for_room() noexcept {

@@ -4,7 +4,8 @@
 // writer, so no thread waits for another.
 //
 // Invariant: memory is bounded. A thread whose buffer is full waits a little for the writer; if that is stuck, as with
-// a pipe that nobody reads, records are dropped and counted.
+// a pipe that nobody reads, records are dropped and counted. In virtual time nobody waits, because the real time that
+// this took would show: the thread keeps its records until they are asked for, and drops those above a number.
 #pragma once
 
 #include <semaphore.h>
@@ -15,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "record.h"
@@ -52,6 +54,8 @@ class ThreadBuffer {
   /// Calls take(record) for each published record.
   template <class Take>
   void drain(Take take) {
+    const std::lock_guard lock(kept_mutex_);
+    for (const Record& record : std::exchange(kept_, {})) take(record);
     const std::uint64_t end = written_.load(std::memory_order_acquire);
     std::uint64_t at = read_.load(std::memory_order_relaxed);
     for (; at != end; ++at) take(records_[at % capacity]);
@@ -66,7 +70,9 @@ class ThreadBuffer {
   std::atomic<bool> ended{false};  ///< the thread is gone, so nothing comes any more
 
  private:
+  bool make_room() noexcept;
   bool wait_for_room() noexcept;
+  bool keep() noexcept;
 
   const std::unique_ptr<Record[]> records_;
   std::uint64_t submissions_;
@@ -88,6 +94,9 @@ class ThreadBuffer {
   };
   std::vector<OwnedPools> owned_;
 
+  std::mutex kept_mutex_;  // guards kept_, and read_ where that is moved; a leaf
+  std::vector<Record> kept_;
+
   alignas(64) std::atomic<std::uint64_t> written_{0};
   std::atomic<std::uint64_t> dropped_{0};
   alignas(64) std::atomic<std::uint64_t> read_{0};
@@ -102,6 +111,7 @@ struct ThreadBuffers {
   std::mutex mutex;  // guards all; a leaf
   std::vector<std::unique_ptr<ThreadBuffer>> all;
   std::uint64_t made = 0;
+  std::atomic<bool> are_kept{false};  ///< records stay with their threads until they are asked for
   sem_t bell;
 };
 ThreadBuffers& thread_buffers() noexcept;

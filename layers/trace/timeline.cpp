@@ -37,8 +37,9 @@ std::string place_of(const TracedBackend& backend, std::int32_t device) {
 
 }  // namespace
 
-void Timeline::begin() {
-  process_track_ = packets_.begin();
+void Timeline::begin(bool is_same_in_each_run) {
+  is_same_in_each_run_ = is_same_in_each_run;
+  process_track_ = packets_.begin(is_same_in_each_run);
   is_on_ = true;
   ranges_track_ = 0;
   range_lanes_.clear();
@@ -62,8 +63,8 @@ std::uint64_t Timeline::order_of(const Record& record) noexcept {
   return makes_object(record.entry) ? record.end_ns : record.begin_ns;
 }
 
-void Timeline::add_thread(const ThreadBuffer& buffer) {
-  threads_.try_emplace(buffer.number, Thread{buffer.thread, buffer.name});
+void Timeline::add_thread(std::uint64_t thread, std::int32_t system_number, const std::string& name) {
+  threads_.try_emplace(thread, Thread{system_number, name});
 }
 
 // ---- Tracks
@@ -107,6 +108,9 @@ void Timeline::add_call(const Record& record, std::uint64_t thread, std::uint64_
   const auto names = value_names(record.entry);
   for (std::size_t i = 0; i < record.value_count; ++i) {
     const std::uint64_t value = record.values[i];
+    // Of a limited wait the library passes on what is left by the real clock.
+    const bool is_limit = names[i].kind == Kind::NANOSECONDS && names[i].role == backend::Role::IN;
+    if (is_same_in_each_run_ && is_limit && value != ANYPLACE_FOREVER) continue;
     const auto stream = names[i].kind == Kind::STREAM ? objects.stream(value) : nullptr;
     const auto kernel = names[i].kind == Kind::KERNEL ? objects.kernels.find(value) : objects.kernels.end();
     if (stream != nullptr) {

@@ -16,7 +16,6 @@
 #include "objects.h"
 #include "packets.h"
 #include "record.h"
-#include "thread_buffer.h"
 
 namespace anyplace::trace {
 
@@ -26,7 +25,8 @@ class Timeline {
   /// Packets are appended to the text.
   explicit Timeline(std::string& out) : packets_(out) {}
 
-  void begin();
+  /// A trace that is the same in each run has nothing of the real time.
+  void begin(bool is_same_in_each_run);
   void end() noexcept { is_on_ = false; }
 
   /// Takes a record of a thread, in the order of order_of().
@@ -34,7 +34,7 @@ class Timeline {
   /// A point in time on the track of a thread.
   void note(std::uint64_t thread, std::uint64_t at_ns, const std::string& text);
   /// Tells the timeline of a thread before its first record, and perhaps again later.
-  void add_thread(const ThreadBuffer& buffer);
+  void add_thread(std::uint64_t thread, std::int32_t system_number, const std::string& name);
   /// Adds the executions that are over. Returns how many of the backend aren't.
   std::size_t poll(TracedBackend& backend);
 
@@ -85,6 +85,7 @@ class Timeline {
 
   Packets packets_;
   bool is_on_ = false;
+  bool is_same_in_each_run_ = false;
   std::uint64_t process_track_ = 0;
   std::map<std::uint64_t, Thread> threads_;
   std::uint64_t ranges_track_ = 0;  ///< is above the lanes of started ranges

@@ -17,6 +17,8 @@ std::uint64_t now_ns() noexcept {
   return backend == nullptr ? monotonic_ns() : backend->virtual_now_ns();
 }
 
+bool is_time_virtual() noexcept { return virtual_backend.load(std::memory_order_acquire) != nullptr; }
+
 void TimingPool::give_back(const Timing& timing) noexcept {
   const std::lock_guard lock(mutex);
   try {
@@ -40,17 +42,22 @@ void TracedBackend::note_properties(std::int32_t device, const anyplace_device_p
   TracedDevice& known = device_of(device);
   known.name.assign(properties.name, ::strnlen(properties.name, sizeof(properties.name)));
   if (has_timed_events && known.generation == 0) known.is_timed = true;
-  const std::uint32_t virtual_time = ANYPLACE_FEATURE_VIRTUAL_TIME;
-  if ((properties.features & properties.features_known & virtual_time) != 0) use_virtual_time(device);
 }
 
-/// From now on the trace's time is the device's, going on from what it was. Called under the mutex.
-void TracedBackend::use_virtual_time(std::int32_t device) noexcept {
+bool TracedBackend::has_virtual_time(const anyplace_device_properties& properties) const noexcept {
+  const std::uint32_t virtual_time = ANYPLACE_FEATURE_VIRTUAL_TIME;
+  return (properties.features & properties.features_known & virtual_time) != 0 && has_clock();
+}
+
+std::uint64_t TracedBackend::use_virtual_time(std::int32_t device, bool as_it_is) noexcept {
+  const std::lock_guard lock(mutex_);
   anyplace_clock clock;
-  if (virtual_backend.load(std::memory_order_relaxed) != nullptr || !has_clock() || !read_clock(device, clock)) return;
-  virtual_device_ = device;
-  virtual_offset_ns_ = static_cast<std::int64_t>(monotonic_ns() - clock.device);
-  virtual_backend.store(this, std::memory_order_release);
+  if (!is_time_virtual() && read_clock(device, clock)) {
+    virtual_device_ = device;
+    virtual_offset_ns_ = as_it_is ? 0 : static_cast<std::int64_t>(monotonic_ns() - clock.device);
+    virtual_backend.store(this, std::memory_order_release);
+  }
+  return now_ns();
 }
 
 bool TracedBackend::has_virtual_time() const noexcept {
@@ -144,7 +151,7 @@ Timing TracedBackend::begin_timing(TimingPool& pool, anyplace_stream stream) con
     pool.free.pop_back();
   }
   if (timing.begin == 0) {
-    if (pool.made == TimingPool::most) return {};
+    if (pool.made == (has_virtual_time() ? most_kept : TimingPool::most)) return {};
     if (!make_pair(device, timing)) {
       withdraw_message();
       return {};
@@ -165,7 +172,18 @@ bool TracedBackend::end_timing(TimingPool& pool, anyplace_stream stream, const T
   return false;
 }
 
+/// In virtual time a query is a part of the schedule, which the layer must not change whenever it looks. Reading a time
+/// is none.
+TracedBackend::Done TracedBackend::has_timestamp(anyplace_event event) const noexcept {
+  std::uint64_t nanoseconds = 0;
+  const anyplace_status status = next_.event_timestamp(next_.self, event, &nanoseconds);
+  if (status == ANYPLACE_STATUS_OK) return Done::yes;
+  withdraw_message();
+  return status == ANYPLACE_STATUS_NOT_READY ? Done::no : Done::failed;
+}
+
 TracedBackend::Done TracedBackend::is_done(anyplace_event event) const noexcept {
+  if (has_virtual_time()) return has_timestamp(event);
   std::int32_t done = 0;
   if (next_.event_query(next_.self, event, &done) != ANYPLACE_STATUS_OK) return Done::failed;
   return done != 0 ? Done::yes : Done::no;
@@ -184,6 +202,20 @@ bool TracedBackend::timestamp(anyplace_event event, std::uint64_t& nanoseconds) 
 bool TracedBackend::elapsed(anyplace_event from, anyplace_event to, double& milliseconds) const noexcept {
   return next_.event_elapsed != nullptr &&
          next_.event_elapsed(next_.self, from, to, &milliseconds) == ANYPLACE_STATUS_OK;
+}
+
+void TracedBackend::synchronize(std::chrono::nanoseconds limit) const noexcept {
+  std::vector<std::int32_t> devices;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [index, device] : devices_) {
+      if (device->is_timed) devices.push_back(index);
+    }
+  }
+  for (const std::int32_t device : devices) {
+    const auto nanoseconds = static_cast<std::uint64_t>(limit.count());
+    if (next_.device_synchronize(next_.self, device, nanoseconds) != ANYPLACE_STATUS_OK) withdraw_message();
+  }
 }
 
 void TracedBackend::lose(std::int32_t device) noexcept {

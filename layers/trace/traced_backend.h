@@ -9,6 +9,7 @@
 #include <anyplace/backend/kit/layer.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -54,6 +55,11 @@ class TracedBackend {
   // ---- What there is
 
   void note_properties(std::int32_t device, const anyplace_device_properties& properties);
+  /// Whether a device with these properties has virtual time, and a clock that tells it.
+  bool has_virtual_time(const anyplace_device_properties& properties) const noexcept;
+  /// From now on the trace's time is the device's: as it is, or going on from what the trace's was. Returns that time.
+  /// The first such call counts.
+  std::uint64_t use_virtual_time(std::int32_t device, bool as_it_is) noexcept;
   /// "cuda:0", and with a blank and the device's own name behind it where that is known.
   std::string device_title(std::int32_t device) const;
   void add_stream(anyplace_stream stream, std::int32_t device);
@@ -88,6 +94,9 @@ class TracedBackend {
 
   // ---- The ends
 
+  /// Waits until the work of all its devices is done. In virtual time a call of it is a part of the schedule.
+  void synchronize(std::chrono::nanoseconds limit) const noexcept;
+
   /// The device was lost: no event of it is touched any more.
   void lose(std::int32_t device) noexcept;
   void lose_device_of(anyplace_stream stream) noexcept;
@@ -102,8 +111,8 @@ class TracedBackend {
 
  private:
   friend std::uint64_t now_ns() noexcept;
+  Done has_timestamp(anyplace_event event) const noexcept;
   TracedDevice& device_of(std::int32_t device);
-  void use_virtual_time(std::int32_t device) noexcept;
   std::uint64_t virtual_now_ns() const noexcept;
   bool make_pair(const TracedDevice& device, Timing& timing) const noexcept;
   bool record(anyplace_event event, anyplace_stream stream) const noexcept;

@@ -14,9 +14,11 @@ void add_names(Names& names, const Argument& argument) {
   using Value = std::remove_cv_t<std::remove_pointer_t<T>>;
   if (value_count<T>(argument) == 0) return;
   if constexpr (std::is_pointer_v<T> && std::is_class_v<Value>) {
-    for (const char* const name : StructValues<Value>::names) names.push_back({name, backend::Kind::NUMBER});
+    for (const char* const name : StructValues<Value>::names) {
+      names.push_back({name, backend::Kind::NUMBER, backend::Role::IN});
+    }
   } else {
-    names.push_back({argument.name, argument.kind});
+    names.push_back({argument.name, argument.kind, argument.role});
   }
 }
 

@@ -2,19 +2,26 @@
 //
 // Writer: a thread that takes the records of all threads, and writes their slices to the file of the trace.
 //
+// In virtual time a trace is the same in each run of a program (fixed_order.h), so the thread does nothing: records
+// stay with their threads until the program, or its end, asks for them. Until it is known whether time is virtual, the
+// writer waits.
+//
 // Lock order: work_, then a backend's calls(), then leaves.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "fixed_order.h"
 #include "output.h"
 #include "settings.h"
+#include "thread_buffer.h"
 #include "timeline.h"
 
 namespace anyplace::trace {
@@ -28,6 +35,14 @@ class Writer {
   const Settings& settings() const noexcept { return settings_; }
   /// Starts the thread, and the first trace unless the settings or the program want none yet. Throws Failure.
   void add_backend(TracedBackend& backend);
+
+  /// Tells whether the device that a program asks about first has virtual time. Returns whether the trace is written in
+  /// a fixed order, which it isn't if it had begun in real time.
+  bool choose_order(bool is_time_virtual);
+  /// In a fixed order: the virtual time at its beginning.
+  void set_start(std::uint64_t ns);
+  /// The number of what makes, uses or ends an object now; 0 where it isn't needed.
+  static std::uint64_t next_sequence() noexcept;
 
   /// Whether calls are to be recorded.
   bool is_tracing() const noexcept { return is_tracing_.load(std::memory_order_relaxed); }
@@ -43,11 +58,7 @@ class Writer {
 
  private:
   using Lock = std::unique_lock<std::mutex>;
-  struct Taken {
-    std::uint64_t order;
-    std::uint64_t thread;
-    Record record;
-  };
+  enum class Order : std::uint8_t { unknown, as_it_comes, fixed };
 
   Writer() : timeline_(packets_) {}
   void run() noexcept;
@@ -56,19 +67,29 @@ class Writer {
   std::string begin_locked(const std::string& file);
   /// Takes all records, adds the executions that are over, and writes. Returns how many aren't over. Under work_.
   std::size_t round();
-  void drain_buffers(std::uint64_t until);
+  void write();
+  void drain_buffers();
+  void note(const ThreadBuffer& buffer);
+  void tell_missing(std::uint64_t thread, std::uint64_t calls);
   void take_records();
+  void take_in_order();
+  /// From now on the time isn't virtual, if that isn't known yet. Under work_.
+  void settle_order();
 
   Settings settings_;
   std::atomic<bool> is_tracing_{false};
+  std::atomic<Order> order_{Order::unknown};  // written under work_
 
   std::mutex work_;  // guards what follows
   bool is_started_ = false;
   bool is_wanted_ = true;  // the first trace begins with the first backend
-  std::string packets_;    // not yet written
+  bool is_due_ = false;    // a trace has begun, and the timeline hasn't been told yet
+  FixedOrder fixed_order_;
+  std::string packets_;  // not yet written
   Timeline timeline_;
   Output output_;
   std::vector<TracedBackend*> backends_;
+  std::map<std::uint64_t, std::uint64_t> missing_;  // calls, by the numbers of their buffers
   std::vector<Taken> taken_;  // those that are too young for the order to be known stay until the next round
 };
 
