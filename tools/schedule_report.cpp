@@ -82,6 +82,9 @@ void add_line(const Line& line, ScheduleReport& report) {
   } else if (line.contains("ran") && line.contains("what")) {
     report.steps.push_back({false, report.ran.size()});
     report.ran.push_back(ran_of(line));
+  } else if (line.contains("anyplace_cpu_sim_report")) {
+    const Line seed = line.value("seed", Line());
+    if (seed.is_number_unsigned()) report.seed = seed.get<std::uint64_t>();
   } else if (line.contains("end")) {
     report.is_ended = true;
     report.choice_count = static_cast<std::uint64_t>(number_or(line.value("choices", Line()), 0));

@@ -70,6 +70,7 @@ struct ScheduleStep {
 
 struct ScheduleReport {
   bool is_there = false;  ///< the program used cpu_sim in its deterministic mode
+  std::uint64_t seed = 0;
   std::vector<ScheduleChoice> choices;
   std::vector<ScheduleRan> ran;
   std::vector<ScheduleStep> steps;
