@@ -129,6 +129,19 @@ TEST_CASE("Given a copy from pageable memory, Then lazy reads it at the wait, an
   CHECK_THAT(run("late_copy", "eager").out, Catch::Contains("copied 1"));
 }
 
+TEST_CASE("Given two threads that wait for one event and one for its stream, Then which goes on first is a choice") {
+  std::set<std::string> orders;
+  for (int seed = 0; seed < 40; ++seed) {
+    const Scheduled ended = run("three_waiters", "random", std::to_string(seed));
+    CHECK(ended.status == 0);
+    CHECK(value_of(ended.report, "uncontrolled") == "0");
+    orders.insert(ended.out.substr(ended.out.find("order "), 9));
+  }
+  CHECK(orders.size() == 6);
+  const Scheduled plain = run("three_waiters", "eager");
+  CHECK(run("three_waiters", "eager").report == plain.report);
+}
+
 TEST_CASE("Given freed memory, Then who gets it is a choice: nobody under eager, and the next one under its name") {
   const Scheduled plain = run("memory_again", "eager");
   CHECK_THAT(plain.out, Catch::Contains("got 0 of 2"));
@@ -391,6 +404,32 @@ TEST_CASE("Program: a graph has host functions between its kernels", "[.graph_of
   graph.launch(stream);
   CHECK(stream.synchronize());
   CHECK(order == "khgkkhgk");
+}
+
+TEST_CASE("Program: two threads wait for one event, and one for its stream", "[.three_waiters]") {
+  Plugin plugin;
+  Stream stream(plugin);
+  Event event(plugin);
+  Gate gate(plugin);
+  stream.wait(gate);
+  stream.record(event);
+  std::mutex mutex;
+  std::string order;
+  const auto wait = [&](char name, auto synchronize) {
+    return std::thread([&, name, synchronize] {
+      if (!synchronize()) return;
+      const std::lock_guard lock(mutex);
+      order += name;
+    });
+  };
+  std::thread first = wait('a', [&] { return event.synchronize(); });
+  std::thread second = wait('b', [&] { return event.synchronize(); });
+  std::thread third = wait('c', [&] { return stream.synchronize(); });
+  gate.open();
+  first.join();
+  second.join();
+  third.join();
+  WARN("order " << order);
 }
 
 TEST_CASE("Program: memory is allocated, freed and allocated again twice", "[.memory_again]") {
