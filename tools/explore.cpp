@@ -152,6 +152,7 @@ class Exploring {
     const ScheduleReport recorded = read_schedule_report(options_.replay, ReportPart::all);
     if (!recorded.is_there) throw Refused(options_.replay + " is no report of a schedule, or can't be read");
     Schedule schedule;
+    schedule.seed = recorded.seed;
     for (const ScheduleChoice& choice : recorded.choices) schedule.choices.push_back(choice.taken);
     ScheduleRuns runs(program(1, options_.timeout != 0 ? limit_ : longest_plain));
     const ScheduleRun run = runs.run(schedule);
@@ -193,7 +194,7 @@ class Exploring {
   void run_plain(Exploration& exploration) {
     progress_.stage("running the plain schedule");
     ScheduleRuns runs(program(1, options_.timeout != 0 ? limit_ : longest_plain));
-    const ScheduleRun first = runs.run({plain_strategy, 0, {}, {}});
+    const ScheduleRun first = runs.run({plain_strategy, options_.seed, {}, {}});
     require_used(first);
     if (first.failure) {
       exploration.search.failures.push_back({first, 0, 1});
@@ -202,7 +203,7 @@ class Exploring {
       total_runs_ += runs.count();
       return;
     }
-    const ScheduleRun second = runs.run({plain_strategy, 0, {}, {}});
+    const ScheduleRun second = runs.run({plain_strategy, options_.seed, {}, {}});
     exploration.difference = difference_of(first, second);
     good_ = base_ + "/plain";
     unsteady_ = differing_files(first.folder, second.folder);
@@ -263,7 +264,7 @@ class Exploring {
       progress_.stage("exploring all schedules");
       ScheduleRuns runs(program(jobs, limit_));
       if (options_.same_output) runs.compare_with(good_, unsteady_);
-      exploration.search = enumerate_schedules(runs, !options_.no_reduction, limits, show);
+      exploration.search = enumerate_schedules(runs, options_.seed, !options_.no_reduction, limits, show);
       if (exploration.difference.empty()) exploration.difference = exploration.search.difference;
       total_runs_ += runs.count();
       return;
@@ -301,7 +302,8 @@ class Exploring {
     };
     const bool has_seed = !options_.exhaustive && found.run != 0;
     if (has_seed) failure.by_seed = line(found.first.schedule);
-    failure.replay = failure.shrunk.is_replayed || !has_seed ? line({}) : failure.by_seed;
+    failure.replay =
+        failure.shrunk.is_replayed || !has_seed ? line({"", found.first.schedule.seed, {}, {}}) : failure.by_seed;
     if (!options_.out.empty()) {
       write_schedule_pages(failure.folder, failure.folder + "/report", good_.empty() ? "" : good_ + "/report");
     }
@@ -311,6 +313,7 @@ class Exploring {
   /// A run without an end isn't shrunk: each try takes as long as a run may.
   static ShrunkFailure unshrunk(const ScheduleRun& run) {
     ShrunkFailure shrunk;
+    shrunk.schedule.seed = run.schedule.seed;
     shrunk.schedule.choices = taken_choices(read_schedule_report(run.report_path(), ReportPart::all));
     shrunk.folder = run.folder;
     return shrunk;

@@ -92,7 +92,9 @@ std::string failure_text(const ExploredFailure& failure) {
   } else if (!shrunk.is_replayed) {
     text += field("not shrunk", "the same choices didn't lead there again: something else decides, too");
   } else if (shrunk.deviations.empty()) {
-    text += field("deviations", "none: the plain schedule fails");
+    const bool is_of_seed = failure.found.run != 0;  // the plain schedule of the first seed was good
+    text += field("deviations",
+                  is_of_seed ? "none: the plain schedule fails with that seed" : "none: the plain schedule fails");
   } else {
     text += field("deviations", fmt::format("{} of {}, after {}", shrunk.deviations.size(), shrunk.before,
                                             counted(shrunk.runs, "run")));

@@ -128,8 +128,9 @@ RunVariables schedule_variables(const Schedule& schedule, const std::string& cho
     variables.emplace_back("ANYPLACE_CPU_SIM_STRATEGY", "choices:" + choices_file);
   } else {
     variables.emplace_back("ANYPLACE_CPU_SIM_STRATEGY", schedule.strategy);
-    variables.emplace_back("ANYPLACE_CPU_SIM_SEED", std::to_string(schedule.seed));
   }
+  // The layer faults draws from the seed, too, whoever chooses.
+  variables.emplace_back("ANYPLACE_CPU_SIM_SEED", std::to_string(schedule.seed));
   return variables;
 }
 

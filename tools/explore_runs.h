@@ -15,7 +15,8 @@
 
 namespace anyplace::tool {
 
-/// What decides in a run: a strategy and its seed, or choices, after whose end the plain schedule goes on.
+/// What decides in a run: a strategy, or choices, after whose end the plain schedule goes on; and the seed, from which
+/// the layer `faults` draws with either.
 struct Schedule {
   std::string strategy;
   std::uint64_t seed = 0;

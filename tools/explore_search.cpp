@@ -143,7 +143,7 @@ SearchResult sample_schedules(ScheduleRuns& runs, const std::string& strategy, s
   }
 }
 
-SearchResult enumerate_schedules(ScheduleRuns& runs, bool reduces, const SearchLimits& limits,
+SearchResult enumerate_schedules(ScheduleRuns& runs, std::uint64_t seed, bool reduces, const SearchLimits& limits,
                                  const SearchProgress& progress) {
   SearchResult result;
   std::vector<Branch> branches(1), begun;
@@ -152,7 +152,7 @@ SearchResult enumerate_schedules(ScheduleRuns& runs, bool reduces, const SearchL
     while (runs.has_room() && !branches.empty() && !is_over(result, limits, started)) {
       begun.push_back(std::move(branches.back()));
       branches.pop_back();
-      runs.start({"", 0, begun.back().choices, {}});
+      runs.start({"", seed, begun.back().choices, {}});
       ++started;
     }
     if (runs.is_empty()) break;

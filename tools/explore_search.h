@@ -51,7 +51,7 @@ SearchResult sample_schedules(ScheduleRuns& runs, const std::string& strategy, s
 /// Runs the program with all schedules, depth first. With `reduces` it tries one schedule of each class, by sleep sets
 /// (Godefroid, Partial-Order Methods for the Verification of Concurrent Systems, 1996): of two operations that are
 /// independent it doesn't try both orders.
-SearchResult enumerate_schedules(ScheduleRuns& runs, bool reduces, const SearchLimits& limits,
+SearchResult enumerate_schedules(ScheduleRuns& runs, std::uint64_t seed, bool reduces, const SearchLimits& limits,
                                  const SearchProgress& progress);
 
 }  // namespace anyplace::tool

@@ -22,8 +22,9 @@ std::vector<Deviation> deviations_of(const ScheduleReport& report) {
   return all;
 }
 
-Schedule schedule_with(const std::vector<Deviation>& deviations) {
+Schedule schedule_with(std::uint64_t seed, const std::vector<Deviation>& deviations) {
   Schedule schedule;
+  schedule.seed = seed;
   for (const Deviation& deviation : deviations) schedule.deviations.push_back(deviation.line);
   return schedule;
 }
@@ -31,7 +32,7 @@ Schedule schedule_with(const std::vector<Deviation>& deviations) {
 class Shrinking {
  public:
   Shrinking(ScheduleRuns& runs, const ScheduleRun& failing, std::uint64_t most)
-      : runs_(runs), failure_(failing.failure), most_(most) {}
+      : runs_(runs), failure_(failing.failure), seed_(failing.schedule.seed), most_(most) {}
 
   /// Whether the schedule leads to the failure; then its run is the smallest so far.
   bool fails(Schedule schedule) {
@@ -77,13 +78,14 @@ class Shrinking {
       std::vector<Deviation> rest(all.begin(), all.begin() + begin);
       rest.insert(rest.end(), all.begin() + end, all.end());
       // Some of the rest may no longer come up without that part.
-      if (fails(schedule_with(rest))) return deviations_of(report_);
+      if (fails(schedule_with(seed_, rest))) return deviations_of(report_);
     }
     return {};
   }
 
   ScheduleRuns& runs_;
   RunFailure failure_;
+  std::uint64_t seed_;
   std::uint64_t most_;
   std::uint64_t count_ = 0;
   std::string smallest_;
@@ -96,18 +98,19 @@ class Shrinking {
 ShrunkFailure shrink_failure(ScheduleRuns& runs, const ScheduleRun& failing, std::uint64_t most) {
   ShrunkFailure shrunk;
   shrunk.is_tried = true;
+  const std::uint64_t seed = failing.schedule.seed;
   const ScheduleReport report = read_schedule_report(failing.report_path(), ReportPart::all);
   const std::vector<Deviation> all = deviations_of(report);
   shrunk.before = all.size();
   Shrinking shrinking(runs, failing, most);
-  const bool is_shrinkable = shrinking.fails({}) || shrinking.fails(schedule_with(all));
+  const bool is_shrinkable = shrinking.fails({"", seed, {}, {}}) || shrinking.fails(schedule_with(seed, all));
   if (is_shrinkable) shrinking.reduce();
   // Where deviations by their names don't lead there, all choices by their numbers may.
-  shrunk.is_replayed = is_shrinkable || shrinking.fails({"", 0, taken_choices(report), {}});
+  shrunk.is_replayed = is_shrinkable || shrinking.fails({"", seed, taken_choices(report), {}});
   shrunk.deviations = shrunk.is_replayed ? deviations_of(shrinking.report()) : all;
-  shrunk.schedule = is_shrinkable        ? schedule_with(shrunk.deviations)
+  shrunk.schedule = is_shrinkable        ? schedule_with(seed, shrunk.deviations)
                     : shrunk.is_replayed ? shrinking.schedule()
-                                         : Schedule{"", 0, taken_choices(report), {}};
+                                         : Schedule{"", seed, taken_choices(report), {}};
   shrunk.runs = shrinking.count();
   shrunk.folder = shrunk.is_replayed ? shrinking.folder() : failing.folder;
   return shrunk;

@@ -58,6 +58,9 @@ ScheduleChoice choice_of(const Line& line) {
     option.number = static_cast<std::uint64_t>(number_or(element(line, "numbers", i), 0));
     option.reads = access_of(element(line, "reads", i));
     option.writes = access_of(element(line, "writes", i));
+    if (const std::int64_t call = number_or(line.value("call", Line()), -1); call >= 0) {
+      option.way = "c" + std::to_string(choice.at_thread) + "." + std::to_string(call) + "." + std::to_string(i);
+    }
     choice.options.push_back(std::move(option));
   }
   return choice;
@@ -82,6 +85,9 @@ void add_line(const Line& line, ScheduleReport& report) {
   } else if (line.contains("ran") && line.contains("what")) {
     report.steps.push_back({false, report.ran.size()});
     report.ran.push_back(ran_of(line));
+  } else if (line.contains("anyplace_cpu_sim_report")) {
+    const Line seed = line.value("seed", Line());
+    if (seed.is_number_unsigned()) report.seed = seed.get<std::uint64_t>();
   } else if (line.contains("end")) {
     report.is_ended = true;
     report.choice_count = static_cast<std::uint64_t>(number_or(line.value("choices", Line()), 0));
@@ -126,6 +132,7 @@ std::string shown(const std::string& text) {
 }  // namespace
 
 std::string ScheduleOption::name() const {
+  if (!way.empty()) return way;
   if (thread >= 0) return "t" + std::to_string(thread) + "." + std::to_string(number);
   return stream < 0 ? "" : "s" + std::to_string(stream) + "." + std::to_string(number);
 }

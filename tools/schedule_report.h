@@ -33,9 +33,11 @@ struct ScheduleOption {
   std::int64_t thread = -1;  ///< the host thread that goes on; -1: an operation of a stream
   std::int64_t device = -1, stream = -1;
   std::uint64_t number = 0;  ///< of an operation: how many of its stream came before it
+  std::string way;           ///< its name, if it is a way in which a call can be done
   ScheduleAccess reads, writes;
 
-  /// A name in every schedule of the program, as files of choices have it: "t0.7", "s4.1"; "" if there is none.
+  /// A name in every schedule of the program, as files of choices have it: "t0.7", "s4.1", "c0.7.1"; "" if there is
+  /// none.
   std::string name() const;
   bool is_operation() const { return thread < 0 && stream >= 0; }
   bool is_same_operation(const ScheduleOption& other) const {
@@ -70,6 +72,7 @@ struct ScheduleStep {
 
 struct ScheduleReport {
   bool is_there = false;  ///< the program used cpu_sim in its deterministic mode
+  std::uint64_t seed = 0;
   std::vector<ScheduleChoice> choices;
   std::vector<ScheduleRan> ran;
   std::vector<ScheduleStep> steps;

@@ -409,7 +409,8 @@ class CpuSimBackend final : public DeviceBackend {
     Device& device = stream.device();
     const bool is_pageable =
         device.addresses().reach(device.index(), source).owner == no_device && !device.registrations().contain(source);
-    return is_pageable && !stream.done() && Director::get()->chooses_to_stage();
+    return is_pageable && !stream.done() &&
+           Director::get()->choose_in_call("stage", {"read when the copy runs", "read at once"}) == 1;
   }
   static Stream& stream_of(anyplace_stream stream) noexcept {
     return StreamHandle::is(stream) ? *StreamHandle::of(stream)->stream : *from_handle<Stream>(stream);

@@ -32,7 +32,7 @@ class Copy final : public Spreadable {
   std::uint64_t bytes_;
 };
 
-/// Copies bytes that it has read when it was submitted (Director::chooses_to_stage).
+/// Copies bytes that it has read when it was submitted (Director::choose_in_call).
 class StagedCopy final : public Command {
  public:
   StagedCopy(anyplace_address destination, std::unique_ptr<std::byte[]> bytes, std::uint64_t count) noexcept

@@ -22,10 +22,6 @@ namespace {
 // every strategy. The core asks for a few events at a time, too, when it looks for memory that is free again.
 constexpr unsigned most_in_vain = 10;
 
-// Threads and streams are numbered apart from each other.
-constexpr std::uint64_t actor_of_thread(std::uint64_t number) { return 2 * number; }
-constexpr std::uint64_t actor_of_stream(std::uint64_t number) { return 2 * number + 1; }
-
 // An option that was passed over so often in a row is taken, so that a loop of one thread doesn't keep the others from
 // going on for ever, which would be waiting for them: eager always goes on with the thread that ran.
 constexpr unsigned most_passed_over = 500;
@@ -422,17 +418,18 @@ std::size_t Director::ask(const std::vector<Option>& options, std::size_t plain,
   return taken;
 }
 
-bool Director::chooses_to_stage() {
+std::size_t Director::choose_in_call(const char* kind, const std::vector<std::string>& what) {
   const Lock lock = enter();
-  if (holder_ == nullptr || holder_ != this_caller_) return false;
-  static const std::vector<std::string> what = {"read when the copy runs", "read at once"};
-  // These are actors of their own: no thread and no stream has such a number.
-  const Option late{UINT64_MAX - 1, true, false, 0, 1, 0};
-  const Option at_once{UINT64_MAX, false, false, 0, 1, 0};
-  const std::size_t taken = ask({late, at_once}, 0, what);
-  report_stage(taken, what);
+  if (holder_ == nullptr || holder_ != this_caller_) return 0;
+  if (holder_->number == unnumbered) holder_->number = numbers_++;  // There was nobody to choose from when it came.
+  std::vector<Option> options;
+  for (std::size_t way = 0; way < what.size(); ++way) {
+    options.push_back({actor_of_way(holder_->number, way), false, false, holder_->calls, 1, 0});
+  }
+  const std::size_t taken = ask(options, 0, what);
+  report_in_call(kind, taken, what);
   ++choices_;
-  return taken == 1;
+  return taken;
 }
 
 // ---- Executing -----------------------------------------------------------------------------------------------------

@@ -97,9 +97,10 @@ class Director {
   bool has_turn() noexcept;
   /// Waits for the records inside a call, as wait_for() in help.h.
   bool wait_for(std::span<const Record> records, std::uint64_t timeout_ns);
-  /// Chooses, inside a call that submits a copy from pageable memory, whether the copy reads it at once, as a device's
-  /// driver may, or when it is executed.
-  bool chooses_to_stage();
+  /// Chooses, inside a call, in which way it does what it is for, as a device's driver may do it in one or the other.
+  /// `what` says which ways there are, the plain schedule's first. `kind` is the report's word for the choice. Returns
+  /// an index; it is 0 outside of a call that has the turn.
+  std::size_t choose_in_call(const char* kind, const std::vector<std::string>& what);
   /// Gives the turn back for the time of a wait for something else, which the director knows nothing of. Returns
   /// whether the calling thread had it; if so, it takes it again afterwards.
   bool leave_turn(const char* why);
@@ -202,9 +203,10 @@ class Director {
   std::string what_waits();
 
   // -- Reporting (director_report.cpp). All are called under mutex_.
-  std::string choice_text(const char* kind, std::size_t options, std::size_t taken, std::size_t plain) const;
+  std::string choice_text(const char* kind, const Caller* at, std::size_t options, std::size_t taken,
+                          std::size_t plain) const;
   void report_choice(const std::vector<Candidate>& candidates, std::size_t taken, std::size_t plain);
-  void report_stage(std::size_t taken, const std::vector<std::string>& what);
+  void report_in_call(const char* kind, std::size_t taken, const std::vector<std::string>& what);
   void report_ran(const Operation& operation, std::int64_t begin_ns, std::int64_t end_ns, bool is_blocked);
   void report_uncontrolled(const std::string& what);
   void report_end();

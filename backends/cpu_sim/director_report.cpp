@@ -77,20 +77,21 @@ std::uint64_t Director::allocations_of(const Operation& operation) const {
 }
 
 /// Returns the beginning of a choice's line.
-std::string Director::choice_text(const char* kind, std::size_t options, std::size_t taken, std::size_t plain) const {
+std::string Director::choice_text(const char* kind, const Caller* at, std::size_t options, std::size_t taken,
+                                  std::size_t plain) const {
   std::string text = "{\"choice\":" + number(choices_) + ",\"kind\":\"" + kind + "\"";
-  text += ",\"thread\":" + (last_holder_ == nullptr ? "-1" : number(last_holder_->number));
+  text += ",\"thread\":" + (at == nullptr ? "-1" : number(at->number));
   return text + ",\"options\":" + number(options) + ",\"taken\":" + number(taken) + ",\"default\":" + number(plain);
 }
 
-void Director::report_stage(std::size_t taken, const std::vector<std::string>& what) {
-  report_.line(choice_text("stage", what.size(), taken, 0) +
+void Director::report_in_call(const char* kind, std::size_t taken, const std::vector<std::string>& what) {
+  report_.line(choice_text(kind, holder_, what.size(), taken, 0) + ",\"call\":" + number(holder_->calls) +
                array("what", what, [](const std::string& each) { return json_text(each); }) + "}");
 }
 
 void Director::report_choice(const std::vector<Candidate>& candidates, std::size_t taken, std::size_t plain) {
   if (!report_.is_written()) return;
-  std::string text = choice_text("step", candidates.size(), taken, plain);
+  std::string text = choice_text("step", last_holder_, candidates.size(), taken, plain);
   const auto of_operation = [](auto write) {
     return [write](const Candidate& each) -> std::string {
       return each.caller != nullptr ? "null" : write(each.operation);

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory.h"
 
-#include <sys/mman.h>
-
-#include <cstdlib>
-
 #include "backing_file.h"
 #include "failure.h"
 #include "file_memory.h"
@@ -13,29 +9,7 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-// From this size on memory is mapped by the system, so that untouched memory costs nothing. Smaller blocks come from
-// the C library with their exact size, so that a memory checker detects an access beyond them.
-constexpr std::uint64_t mapped = 64 << 10;
-
 bool counts(std::uint32_t kind) noexcept { return kind != ANYPLACE_MEMORY_PINNED; }
-
-/// Returns memory from the host, or null if it has none.
-void* take_from_host(std::uint64_t bytes) noexcept {
-  if (bytes >= mapped) {
-    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? nullptr : memory;
-  }
-  void* memory = nullptr;
-  return posix_memalign(&memory, address_alignment, bytes) == 0 ? memory : nullptr;
-}
-
-void give_to_host(void* memory, std::uint64_t bytes) noexcept {
-  if (bytes >= mapped) {
-    munmap(memory, bytes);
-  } else {
-    std::free(memory);
-  }
-}
 
 const char* kind_name(std::uint32_t kind) noexcept {
   switch (kind) {
@@ -107,7 +81,7 @@ anyplace_address DeviceMemory::allocate(std::uint32_t kind, std::uint64_t bytes,
 
 /// Returns memory from the host, at address 0 if it has none.
 DeviceMemory::Block DeviceMemory::take_from_host(std::uint32_t kind, std::uint64_t bytes, anyplace_address& address,
-                                                 const char* operation) const {
+                                                 const char* operation) {
   Protection* const protection = Protection::get();
   if (kind == ANYPLACE_MEMORY_SHAREABLE) {
     const FileMemory memory = FileMemory::take(bytes);
@@ -127,7 +101,8 @@ DeviceMemory::Block DeviceMemory::take_from_host(std::uint32_t kind, std::uint64
     address = protection->allocate(device_, bytes, operation);
     return {bytes, kind, false, {}};
   }
-  address = backend::to_handle(cpu_sim::take_from_host(bytes));
+  address = kind == ANYPLACE_MEMORY_DEVICE ? freed_.take(bytes) : 0;
+  if (address == 0) address = backend::to_handle(take_host_memory(bytes));
   return {bytes, kind, false, {}};
 }
 
@@ -138,8 +113,8 @@ void DeviceMemory::give_to_host(anyplace_address address, const Block& block, co
     if (block.run.bytes != 0) BackingFile::get().give_back(block.run.offset, block.run.bytes);
   } else if (block.run.bytes != 0) {
     FileMemory{address, block.run}.give_back();
-  } else {
-    cpu_sim::give_to_host(backend::from_handle<void>(address), block.bytes);
+  } else if (block.kind != ANYPLACE_MEMORY_DEVICE || !freed_.keep(address, block.bytes, block.freeing)) {
+    give_host_memory(backend::from_handle<void>(address), block.bytes);
   }
 }
 

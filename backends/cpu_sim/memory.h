@@ -19,11 +19,11 @@
 #include "address_space.h"
 #include "command.h"
 #include "file_run.h"
+#include "freed_blocks.h"
+#include "host_memory.h"
 #include "operation.h"
 
 namespace anyplace::cpu_sim {
-
-inline constexpr std::uint64_t address_alignment = 256;
 
 class DeviceMemory {
  public:
@@ -63,8 +63,8 @@ class DeviceMemory {
     FileRun run;  // It is empty for memory that can't be shared.
   };
 
-  Block take_from_host(std::uint32_t kind, std::uint64_t bytes, anyplace_address& address, const char* operation) const;
-  static void give_to_host(anyplace_address address, const Block& block, const char* operation) noexcept;
+  Block take_from_host(std::uint32_t kind, std::uint64_t bytes, anyplace_address& address, const char* operation);
+  void give_to_host(anyplace_address address, const Block& block, const char* operation) noexcept;
   Block& find(anyplace_address address);
   void erase(anyplace_address address, const Block& block) noexcept;
   void reserve(std::uint32_t kind, std::uint64_t bytes);
@@ -78,6 +78,7 @@ class DeviceMemory {
   std::unordered_map<anyplace_address, Block> blocks_;  // mutex_ guards it.
   std::uint64_t used_ = 0;                              // mutex_ guards it.
   std::uint64_t freeing_ = 0;                           // mutex_ guards it; it is a part of used_.
+  FreedBlocks freed_;                                   // They don't count against the limit.
 };
 
 /// This command frees memory in a stream's order.

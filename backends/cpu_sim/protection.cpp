@@ -18,7 +18,7 @@
 
 #include "command_depth.h"
 #include "failure.h"
-#include "memory.h"
+#include "host_memory.h"
 #include "short_copy.h"
 
 namespace anyplace::cpu_sim {

@@ -216,18 +216,25 @@ std::optional<std::uint64_t> parse_count(std::string_view text) noexcept {
   return number;
 }
 
-/// Parses t0.7, the thread 0 after 7 calls, or s4.1, the operation of stream 4 that comes after another one.
+/// Parses t0.7, the thread 0 after 7 calls, s4.1, the operation of stream 4 that comes after another one, or c0.7.1,
+/// the second way in which the call 7 of thread 0 can be done.
 std::optional<Choices::Name> parse_name(std::string_view text) noexcept {
-  const std::size_t point = text.find('.');
-  if (point == std::string_view::npos || (text[0] != 't' && text[0] != 's')) return {};
-  const auto number = [](std::string_view digits, std::uint64_t& into) {
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), into);
-    return error == std::errc() && end == digits.data() + digits.size();
-  };
-  Choices::Name name;
-  if (!number(text.substr(1, point - 1), name.first) || !number(text.substr(point + 1), name.second)) return {};
-  name.first = 2 * name.first + (text[0] == 's' ? 1 : 0);
-  return name;
+  if (text.empty()) return {};
+  std::uint64_t numbers[3] = {};
+  std::size_t count = 0;
+  for (const char* at = text.data() + 1; count < 3; ++count, ++at) {
+    const char* const end = text.data() + text.size();
+    const auto [next, error] = std::from_chars(at, end, numbers[count]);
+    if (error != std::errc() || (next != end && *next != '.')) return {};
+    at = next;
+    if (at == end) break;
+  }
+  const std::size_t wanted = text[0] == 'c' ? 2 : 1;
+  if (count != wanted) return {};
+  if (text[0] == 't') return Choices::Name(actor_of_thread(numbers[0]), numbers[1]);
+  if (text[0] == 's') return Choices::Name(actor_of_stream(numbers[0]), numbers[1]);
+  if (text[0] == 'c') return Choices::Name(actor_of_way(numbers[0], numbers[2]), numbers[1]);
+  return {};
 }
 
 /// Adds a line to the file. Returns false if it isn't one.

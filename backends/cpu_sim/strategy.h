@@ -15,6 +15,13 @@
 
 namespace anyplace::cpu_sim {
 
+// Threads and streams are numbered apart from each other, and so are the ways in which a thread's calls can be done.
+constexpr std::uint64_t actor_of_thread(std::uint64_t number) noexcept { return 2 * number; }
+constexpr std::uint64_t actor_of_stream(std::uint64_t number) noexcept { return 2 * number + 1; }
+constexpr std::uint64_t actor_of_way(std::uint64_t thread, std::uint64_t way) noexcept {
+  return std::uint64_t{1} << 63 | thread << 16 | way;
+}
+
 struct Option {
   std::uint64_t actor = 0;    ///< It is the same for each option of one host thread or stream, and no other's.
   bool is_thread = false;     ///< It says that a host thread goes on; else a stream executes an operation.

@@ -50,7 +50,7 @@ struct Rule {
   std::optional<std::uint64_t> stream_id;
   std::uint64_t nth = 0;   ///< from 1; 0: any use
   double probability = 1;  ///< of each use
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;  ///< of what is drawn for the probability
   Moment moment = Moment::before;
   Repeat repeat = Repeat::each;
   std::uint64_t delay_ns = 0;

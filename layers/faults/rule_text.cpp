@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <initializer_list>
@@ -232,6 +233,23 @@ std::string text_of(const Given& given) {
   return text;
 }
 
+/// Returns the seed of a rule that names none. In cpu_sim's deterministic mode that mode's seed decides, so that
+/// `anyplace explore` tries other failures in each run. Its complement is taken, because the strategy draws from the
+/// seed itself, and the text is in it, so that two rules don't hit the same uses.
+std::uint64_t unnamed_seed(std::string_view text) {
+  const auto variable = [](const char* name) {
+    const char* const value = ::secure_getenv(name);
+    return std::string_view(value == nullptr ? "" : value);
+  };
+  if (variable("ANYPLACE_CPU_SIM_MODE") != "deterministic" && variable("ANYPLACE_CPU_SIM_PROFILE").empty()) return 0;
+  std::uint64_t seed = 0;  // cpu_sim refuses what is no number.
+  const std::string_view digits = variable("ANYPLACE_CPU_SIM_SEED");
+  std::from_chars(digits.data(), digits.data() + digits.size(), seed);
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a: the same on each machine
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return ~seed ^ hash;
+}
+
 std::shared_ptr<Rule> make_rule(const RuleSettings& settings) {
   const Given given(settings);
   auto rule = std::make_shared<Rule>();
@@ -242,6 +260,7 @@ std::shared_ptr<Rule> make_rule(const RuleSettings& settings) {
   check_contradictions(given, *rule);
   rule->entries = entries_of(*entry, *rule);
   rule->text = text_of(given);
+  if (given.find("seed") == nullptr) rule->seed = unnamed_seed(rule->text);
   return rule;
 }
 

@@ -106,6 +106,23 @@ TEST_CASE("A failure has its kind, its seed and a line that makes it again, shru
   }
 }
 
+TEST_CASE("A failure that only a seed shows is shrunk, replayed and run once more with that seed") {
+  const test::TempDir folder;
+  const json failure =
+      only_failure(explore(folder, {"--json", "--runs", "20", "--out", folder.file("out")}, {"fails with seed 5"}));
+  CHECK(failure.at("first_run") == 6);
+  CHECK(failure.at("runs") == 1);
+  CHECK(failure.at("replayed") == true);
+  CHECK(failure.at("deviations").empty());
+  CHECK_THAT(failure.at("replay").get<std::string>(), Contains("ANYPLACE_CPU_SIM_SEED=5 "));
+  CHECK(shell(failure.at("replay").get<std::string>()).status == 4);
+  const std::string report = folder.file("out") + "/failure-1/report";
+  const Run again = explore(folder, {"--replay", report}, {"fails with seed 5"});
+  CHECK_THAT(again.out, Contains("the same schedule; exit: exit status 4"));
+  const Run all = explore(folder, {"--json", "--exhaustive", "--seed", "5"}, {"fails with seed 5"});
+  CHECK(all.json().at("failures").at(0).at("plain") == true);
+}
+
 TEST_CASE("Failures with other messages are two, and those whose numbers alone differ are one") {
   const test::TempDir folder;
   const Run run = explore(folder, {"--json", "--runs", "200"}, {"fails twice"});

@@ -129,6 +129,45 @@ TEST_CASE("Given a copy from pageable memory, Then lazy reads it at the wait, an
   CHECK_THAT(run("late_copy", "eager").out, Catch::Contains("copied 1"));
 }
 
+TEST_CASE("Given two threads that wait for one event and one for its stream, Then which goes on first is a choice") {
+  std::set<std::string> orders;
+  for (int seed = 0; seed < 40; ++seed) {
+    const Scheduled ended = run("three_waiters", "random", std::to_string(seed));
+    CHECK(ended.status == 0);
+    CHECK(value_of(ended.report, "uncontrolled") == "0");
+    orders.insert(ended.out.substr(ended.out.find("order "), 9));
+  }
+  CHECK(orders.size() == 6);
+  const Scheduled plain = run("three_waiters", "eager");
+  CHECK(run("three_waiters", "eager").report == plain.report);
+}
+
+TEST_CASE("Given freed memory, Then who gets it is a choice: nobody under eager, and the next one under its name") {
+  const Scheduled plain = run("memory_again", "eager");
+  CHECK_THAT(plain.out, Catch::Contains("got 0 of 2"));
+  CHECK_THAT(plain.report,
+             Catch::Contains("\"kind\":\"reuse\",\"thread\":0,\"options\":2,\"taken\":0,\"default\":0,\"call\":3,"
+                             "\"what\":[\"fresh memory\",\"the block that was freed last\"]"));
+  const test::TempDir folder;
+  const std::string way = folder.write("way", "c0.3.0 c0.3.1\n");
+  const Scheduled again = run("memory_again", "choices:" + way);
+  CHECK_THAT(again.out, Catch::Contains("got 1 of 2"));
+  CHECK(again.report.find("diverged") == std::string::npos);
+  // The same sizes alone are exchanged, and each block has one owner.
+  std::set<std::string> seen;
+  for (int seed = 0; seed < 20; ++seed) {
+    const Scheduled some = run("memory_again", "random", std::to_string(seed));
+    CHECK(some.status == 0);
+    seen.insert(some.out.substr(some.out.find("got ")));
+  }
+  CHECK(seen.size() == 3);
+}
+
+TEST_CASE("Given memory that was freed at once, Then an access faults, and in a stream's order it doesn't") {
+  CHECK(run("freed_at_once", "eager").status != 0);
+  CHECK(run("freed_in_order", "eager").status == 0);
+}
+
 TEST_CASE("Given a wait that nothing can end, Then it is a deadlock, which says who waits for what") {
   const Scheduled ended = run("deadlock", "random");
   CHECK(ended.status == deadlock_status);
@@ -365,6 +404,63 @@ TEST_CASE("Program: a graph has host functions between its kernels", "[.graph_of
   graph.launch(stream);
   CHECK(stream.synchronize());
   CHECK(order == "khgkkhgk");
+}
+
+TEST_CASE("Program: two threads wait for one event, and one for its stream", "[.three_waiters]") {
+  Plugin plugin;
+  Stream stream(plugin);
+  Event event(plugin);
+  Gate gate(plugin);
+  stream.wait(gate);
+  stream.record(event);
+  std::mutex mutex;
+  std::string order;
+  const auto wait = [&](char name, auto synchronize) {
+    return std::thread([&, name, synchronize] {
+      if (!synchronize()) return;
+      const std::lock_guard lock(mutex);
+      order += name;
+    });
+  };
+  std::thread first = wait('a', [&] { return event.synchronize(); });
+  std::thread second = wait('b', [&] { return event.synchronize(); });
+  std::thread third = wait('c', [&] { return stream.synchronize(); });
+  gate.open();
+  first.join();
+  second.join();
+  third.join();
+  WARN("order " << order);
+}
+
+TEST_CASE("Program: memory is allocated, freed and allocated again twice", "[.memory_again]") {
+  Plugin plugin;
+  constexpr std::uint64_t bytes = 100'000;
+  const std::uint64_t first = plugin.allocate(bytes);
+  plugin.free(first);
+  const std::uint64_t second = plugin.allocate(bytes);
+  plugin.free(plugin.allocate(2 * bytes));
+  const std::uint64_t third = plugin.allocate(bytes);
+  *reinterpret_cast<char*>(second) = *reinterpret_cast<char*>(third) = 1;
+  CHECK(second != third);
+  WARN("got " << (second == first) + (third == first) << " of 2" << (third == first ? " late" : ""));
+  plugin.free(second);
+  plugin.free(third);
+}
+
+TEST_CASE("Program: memory is used that was freed at once", "[.freed_at_once]") {
+  Plugin plugin;
+  const std::uint64_t memory = plugin.allocate(100'000);
+  plugin.free(memory);
+  *reinterpret_cast<volatile char*>(memory) = 1;
+}
+
+TEST_CASE("Program: memory is used that was freed in a stream's order", "[.freed_in_order]") {
+  Plugin plugin;
+  Stream stream(plugin);
+  const std::uint64_t memory = plugin.allocate(100'000);
+  check(plugin->memory_free_async(plugin.self(), stream.handle, memory));
+  CHECK(stream.synchronize());
+  *reinterpret_cast<volatile char*>(memory) = 1;
 }
 
 TEST_CASE("Program: a stream waits for a stream whose gate nobody opens", "[.deadlock]") {

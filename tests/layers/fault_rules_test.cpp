@@ -8,6 +8,7 @@
 
 #include "rule_set.h"
 #include "rule_text.h"
+#include "support/environment.h"
 #include "support/temp_dir.h"
 
 namespace fault_rules_test {
@@ -225,6 +226,34 @@ TEST_CASE("With a probability the seed alone decides which uses are hit") {
   CHECK(first.front() == some.front());
   const std::vector<int> from_there = hits(*rule_of(text + "1 sticky"), 4000);
   CHECK(from_there.size() == static_cast<std::size_t>(4000 - some.front() + 1));
+}
+
+TEST_CASE(
+    "A rule that names no seed draws from cpu_sim's seed in the deterministic mode, and from 0 in the other one") {
+  const std::string text = "memory_set=internal probability=0.25";
+  const std::vector<int> in_threads = hits(*rule_of(text), 4000);
+  CHECK(in_threads == hits(*rule_of(text + " seed=0"), 4000));
+  test::set_env("ANYPLACE_CPU_SIM_SEED", "7");
+  CHECK(hits(*rule_of(text), 4000) == in_threads);
+
+  test::set_env("ANYPLACE_CPU_SIM_MODE", "deterministic");
+  const std::vector<int> seven = hits(*rule_of(text), 4000);
+  CHECK(seven == hits(*rule_of(text), 4000));
+  CHECK(seven != in_threads);
+  CHECK(seven.size() > 800);
+  CHECK(seven.size() < 1200);
+  // The strategy's own numbers are drawn from the seed itself, and another rule's from another text.
+  CHECK(seven != hits(*rule_of(text + " seed=7"), 4000));
+  CHECK(seven != hits(*rule_of("memory_copy=internal probability=0.25"), 4000));
+  test::set_env("ANYPLACE_CPU_SIM_SEED", "8");
+  CHECK(seven != hits(*rule_of(text), 4000));
+  CHECK(hits(*rule_of(text + " seed=0"), 4000) == in_threads);
+
+  // A profile brings the mode with it.
+  test::unset_env("ANYPLACE_CPU_SIM_MODE");
+  test::set_env("ANYPLACE_CPU_SIM_SEED", "7");
+  test::set_env("ANYPLACE_CPU_SIM_PROFILE", "laptop");
+  CHECK(hits(*rule_of(text), 4000) == seven);
 }
 
 TEST_CASE("A rule fits the calls of its place and its stream") {

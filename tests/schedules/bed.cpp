@@ -39,6 +39,10 @@ std::vector<Program> programs() {
        {event_programs(), stream_programs(), copy_programs(), host_programs(), memory_programs(), deep_programs()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
+#ifdef ANYPLACE_SCHEDULES_FAULTS
+  const auto failing = failure_programs();
+  all.insert(all.end(), failing.begin(), failing.end());
+#endif
   return all;
 }
 

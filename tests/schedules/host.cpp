@@ -93,6 +93,26 @@ constexpr Program programs[] = {
        second.join();
        return bed.get(bed.a, bed.x) == 3;
      }},
+    {"first_to_wake", "of two threads that wait for one event the first one is taken to go on first", 1,
+     [](Bed& bed, bool right) {
+       const auto gone_on = number(0);
+       bed.set(bed.a, bed.x, 2);
+       bed.event.record(bed.a);
+       std::uint32_t place = 0;
+       std::thread first([&] {
+         bed.event.synchronize();
+         place = gone_on->fetch_add(1);
+         gone_on->notify_one();
+       });
+       std::thread second([&, gone_on] {
+         bed.event.synchronize();
+         if (right) gone_on->wait(0);
+         gone_on->fetch_add(1);
+       });
+       first.join();
+       second.join();
+       return place == 0;
+     }},
     {"two_threads_add", "two threads each read a number, add 1 and write it back", 2,
      [](Bed& bed, bool right) {
        const auto add = [&](const Stream& stream, const Buffer& mine) {

@@ -40,8 +40,12 @@ int main(int argc, char** argv) try {
   if (argc == 3 && (is_right || std::strcmp(argv[2], "wrong") == 0)) {
     for (const schedules::Program& program : schedules::programs()) {
       if (std::strcmp(program.name, argv[1]) != 0) continue;
+      if (program.faults != nullptr) anyplace::use_layers({"cpu_sim+faults"});
       schedules::Bed bed;
-      if (program.run(bed, is_right)) return 0;
+      if (program.faults != nullptr) anyplace::layer_command("faults", "add", program.faults);
+      const bool was_right = program.run(bed, is_right);
+      if (program.faults != nullptr) anyplace::layer_command("faults", "clear");
+      if (was_right) return 0;
       std::fprintf(stderr, "the result is wrong\n");
       return 1;
     }

@@ -2,6 +2,7 @@
 //
 // Memory that is given back while another stream uses it.
 #include <optional>
+#include <set>
 
 #include "program.h"
 
@@ -47,6 +48,35 @@ constexpr Program programs[] = {
        bed.set(bed.b, next, 2);
        bed.a.synchronize();
        return bed.get(bed.b, next) == 2;
+     }},
+    {"given_to_another", "a stream reads memory of the device's own that was freed, and somebody else has it by then",
+     2,
+     [](Bed& bed, bool right) {
+       set_allocator(bed.device, raw_allocator(bed.device));
+       {
+         const Buffer temporary(bed.a, 4096);
+         bed.set(bed.a, temporary, 2);
+         bed.b.wait_event(bed.a.record_event());
+         bed.b.copy(bed.y, temporary.sub(0, 64));
+         if (right) bed.a.wait_stream(bed.b);
+       }
+       const Buffer next(bed.a, 4096);
+       bed.set(bed.a, next, 3);
+       const bool is_right = bed.get(bed.b, bed.y) == 2;
+       bed.a.synchronize();
+       return is_right;
+     }},
+    {"known_by_address", "what is known of a buffer is looked up by its address, and another one has the address", 1,
+     [](Bed& bed, bool right) {
+       set_allocator(bed.device, raw_allocator(bed.device));
+       std::set<std::uint64_t> filled;
+       for (const std::uint32_t value : {2u, 3u}) {
+         const Buffer buffer(bed.a, 4096);
+         if (filled.insert(buffer.address()).second || right) bed.set(bed.a, buffer, value);
+         bed.a.copy(bed.y, buffer.sub(0, 64));
+         bed.a.synchronize();
+       }
+       return bed.get(bed.a, bed.y) == 3;
      }},
 };
 

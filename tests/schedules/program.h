@@ -46,6 +46,7 @@ struct Program {
   const char* bug;                    ///< what is wrong with the wrong form
   unsigned depth;                     ///< how many orders of two operations have to come together for a wrong result
   bool (*run)(Bed& bed, bool right);  ///< returns whether the result is right
+  const char* faults = nullptr;       ///< rules of the layer `faults`, which are in force while it runs; null for none
 };
 
 /// All of them.
@@ -57,5 +58,6 @@ std::span<const Program> copy_programs();
 std::span<const Program> host_programs();
 std::span<const Program> memory_programs();
 std::span<const Program> deep_programs();
+std::span<const Program> failure_programs();  ///< with faults
 
 }  // namespace schedules

@@ -35,9 +35,11 @@ class Model {
  public:
   Model() : strategy_(variable("ANYPLACE_CPU_SIM_STRATEGY")) {
     const std::string seed = variable("ANYPLACE_CPU_SIM_SEED"), report = variable("ANYPLACE_CPU_SIM_REPORT");
-    random_.seed(seed.empty() ? 0 : std::stoull(seed));
+    seed_ = seed.empty() ? 0 : std::stoull(seed);
+    random_.seed(seed_);
     if (!report.empty()) report_ = std::fopen(report.c_str(), "w");
-    write("{\"anyplace_cpu_sim_report\":1,\"mode\":\"deterministic\",\"strategy\":\"" + strategy_ + "\"}");
+    write("{\"anyplace_cpu_sim_report\":1,\"mode\":\"deterministic\",\"strategy\":\"" + strategy_ +
+          "\",\"seed\":" + std::to_string(seed_) + "}");
     if (strategy_.starts_with("choices:")) {
       std::ifstream file(strategy_.substr(8));
       for (std::string line; std::getline(file, line);) {
@@ -57,6 +59,7 @@ class Model {
     call("query", [] { return true; });
     return streams_[stream].empty();
   }
+  std::uint64_t seed() const { return seed_; }
   void write(const std::string& line) {
     if (report_ != nullptr) std::fprintf(report_, "%s\n", line.c_str());
     if (report_ != nullptr) std::fflush(report_);
@@ -156,6 +159,7 @@ class Model {
   }
 
   std::string strategy_;
+  std::uint64_t seed_ = 0;
   std::mt19937_64 random_;
   std::vector<int> choices_;
   std::vector<std::string> deviations_;
@@ -226,6 +230,8 @@ int main(int argc, char** argv) {
   } else if (mode == "always fails") {
     std::fprintf(stderr, "it always does\n");
     status = 3;
+  } else if (mode == "fails with seed 5") {
+    status = writes_and_reads(model, "is right") + (model.seed() == 5 ? 4 : 0);
   } else {
     if (mode == "reads the clock") model.submit(1, "fill " + std::to_string(getpid()) + " bytes", 1, [] {});
     if (mode == "forks") model.write("{\"uncontrolled\":\"fork: the child isn't scheduled\"}");
