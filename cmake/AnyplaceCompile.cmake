@@ -1,5 +1,10 @@
 # How everything of ours is compiled: C++20, hidden symbols, all warnings, programs in bin/ and libraries in lib/.
-set(CMAKE_CXX_STANDARD 20)
+# A project that this one is a part of, or whoever builds it, may have chosen a newer one.
+if(NOT CMAKE_CXX_STANDARD)
+  set(CMAKE_CXX_STANDARD 20)
+elseif(CMAKE_CXX_STANDARD LESS 20 OR CMAKE_CXX_STANDARD EQUAL 98)
+  message(FATAL_ERROR "anyplace needs C++20, and CMAKE_CXX_STANDARD is ${CMAKE_CXX_STANDARD}: set it to 20 or newer, or leave it unset")
+endif()
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_C_STANDARD 11)
@@ -18,6 +23,10 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 find_package(Threads REQUIRED)
+
+# Programs that use the library must have it where the library has it (include/anyplace/export.h).
+include(CheckCXXSymbolExists)
+check_cxx_symbol_exists(_GLIBCXX_DEBUG version ANYPLACE_HAS_GLIBCXX_DEBUG)
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
                     $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>)
