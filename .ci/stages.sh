@@ -235,6 +235,21 @@ stage_opencl() {
   done
 }
 
+# The library, cpu_sim, the command and the suite with the compilers of the next Debian, one of them in a round.
+stage_debian13() {
+  local root=${bare_root}-13 status=0 chosen=(gcc clang)
+  if [[ $ANYPLACE_TURN != all && -n ${ANYPLACE_ROUND:-} ]]; then chosen=("${chosen[ANYPLACE_ROUND % 2]}"); fi
+  scripts/lib/debian_root make "$root" trixie || status=$?
+  if ((status == 77)); then
+    echo "-- Debian 13: left out, it can't be had here"
+    tests_skipped=1
+    return
+  fi
+  ((status == 0))
+  counted scripts/lib/debian_root run "$root" .ci/debian13 "${chosen[@]}"
+  rm -rf --one-file-system "$root"
+}
+
 # The Level Zero backend on Intel's real driver, without a GPU: Debian's unstable packages of it, 415 MB. Left out where they can't
 # be had.
 stage_levelzero_driver() {

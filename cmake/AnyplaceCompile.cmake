@@ -1,5 +1,10 @@
-# How everything of ours is compiled: C++20, hidden symbols, all warnings, programs in bin/ and libraries in lib/.
-set(CMAKE_CXX_STANDARD 20)
+# How everything of ours is compiled: C++20, hidden symbols, all warnings.
+# A project that this one is a part of, or whoever builds it, may have chosen a newer one.
+if(NOT CMAKE_CXX_STANDARD)
+  set(CMAKE_CXX_STANDARD 20)
+elseif(CMAKE_CXX_STANDARD LESS 20 OR CMAKE_CXX_STANDARD EQUAL 98)
+  message(FATAL_ERROR "anyplace needs C++20, and CMAKE_CXX_STANDARD is ${CMAKE_CXX_STANDARD}: set it to 20 or newer, or leave it unset")
+endif()
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_C_STANDARD 11)
@@ -9,15 +14,16 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
-set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
-set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
-set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
-if(NOT CMAKE_BUILD_TYPE)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ${PROJECT_IS_TOP_LEVEL})
+if(NOT CMAKE_BUILD_TYPE AND PROJECT_IS_TOP_LEVEL)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
 find_package(Threads REQUIRED)
+
+# Programs that use the library must have it where the library has it (include/anyplace/export.h).
+include(CheckCXXSymbolExists)
+check_cxx_symbol_exists(_GLIBCXX_DEBUG version ANYPLACE_HAS_GLIBCXX_DEBUG)
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
                     $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>)

@@ -71,8 +71,9 @@ std::string write_image(const std::string& path, const KernelImage& image) {
 Answer write_images(const CompiledKernels& compiled, const std::string& prefix, std::set<std::string>& written) {
   Answer answer;
   const std::vector<std::string> compilers = compiled.compilers();
+  const KernelImages images = compiled.images();
   std::size_t number = 0;
-  for (const KernelImage& image : compiled.images().images()) {
+  for (const KernelImage& image : images.images()) {
     const std::string compiler = compilers[number++];
     const std::string path = path_of(prefix, image);
     if (!written.insert(path).second) continue;

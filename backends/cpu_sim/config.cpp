@@ -37,7 +37,7 @@ std::string variable(const char* name) {
 }
 
 [[noreturn]] void refuse(const char* name, const std::string& value, const std::string& allowed) {
-  bad_argument(std::string(name) + " is " + quoted(value) + "\nallowed is " + allowed);
+  bad_argument(std::string(name) + " is " + in_quotes(value) + "\nallowed is " + allowed);
 }
 
 std::uint64_t count_variable(const char* name, std::uint64_t least, std::uint64_t most, std::uint64_t otherwise) {

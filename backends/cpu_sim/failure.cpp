@@ -24,7 +24,7 @@ std::string hex(std::uint64_t number) {
   return text;
 }
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   constexpr std::size_t shown = 64;
   std::string out = "\"";
   for (std::size_t i = 0; i < text.size() && i < shown; ++i) {

@@ -21,6 +21,6 @@ const char* status_name(anyplace_status status) noexcept;
 std::string hex(std::uint64_t number);
 
 /// Quotes text of unknown origin: it is shortened, and everything but printable ASCII is escaped.
-std::string quoted(const std::string& text);
+std::string in_quotes(const std::string& text);
 
 }  // namespace anyplace::cpu_sim

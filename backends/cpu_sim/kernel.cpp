@@ -165,14 +165,15 @@ Kernel::~Kernel() {
 void Kernel::check_arguments(const anyplace_launch& launch) const {
   if (!parameters_) return;
   if (launch.argument_count != parameters_->size()) {
-    bad_argument(std::to_string(launch.argument_count) + " arguments were given; the kernel " + quoted(name_) +
+    bad_argument(std::to_string(launch.argument_count) + " arguments were given; the kernel " + in_quotes(name_) +
                  " takes " + std::to_string(parameters_->size()));
   }
   for (std::uint32_t i = 0; i < launch.argument_count; ++i) {
     const std::uint32_t size = argument_at(launch, i).size;
     if (size == (*parameters_)[i]) continue;
     bad_argument("argument " + std::to_string(i) + " (counted from 0) has " + std::to_string(size) +
-                 " bytes; that parameter of the kernel " + quoted(name_) + " has " + std::to_string((*parameters_)[i]));
+                 " bytes; that parameter of the kernel " + in_quotes(name_) + " has " +
+                 std::to_string((*parameters_)[i]));
   }
 }
 
@@ -181,7 +182,7 @@ void Kernel::check_arguments(const anyplace_launch& launch) const {
   const AddressSpace::Reach reach = device.addresses().reach(device.index(), address);
   if (reach.reached) return;
   if (reach.owner == no_device && (!library_ || device.registrations().contain(address))) return;
-  std::string text = "argument " + std::to_string(i) + " (counted from 0) of the kernel " + quoted(name_) + ", " +
+  std::string text = "argument " + std::to_string(i) + " (counted from 0) of the kernel " + in_quotes(name_) + ", " +
                      hex(address) + ", is ";
   const std::string own = "device " + std::to_string(device.index());
   if (reach.owner != no_device) {

@@ -47,7 +47,7 @@ Module::Module(backend::Host host, const anyplace_module_desc& desc)
 
 std::span<const std::byte> Module::variable(const char* name) const {
   const std::span<const std::byte> found = library_->data(name);
-  if (found.empty()) fail(ANYPLACE_STATUS_NO_SUCH_GLOBAL, "the module exports no variable " + quoted(name));
+  if (found.empty()) fail(ANYPLACE_STATUS_NO_SUCH_GLOBAL, "the module exports no variable " + in_quotes(name));
   return found;
 }
 
@@ -57,7 +57,7 @@ Kernel& Module::kernel(const char* name) {
   if (known != kernels_.end()) return *known->second;
   void* address = library_->function(name);
   if (address == nullptr) {
-    std::string text = "the module exports no function " + quoted(name);
+    std::string text = "the module exports no function " + in_quotes(name);
     for (std::size_t i = 0; i < functions_.size(); ++i) text += (i == 0 ? "; there is " : ", ") + functions_[i];
     if (functions_.size() == shown_functions) text += ", ...";
     fail(ANYPLACE_STATUS_NO_SUCH_KERNEL, text);

@@ -16,7 +16,8 @@ ScheduleReport::ScheduleReport(const std::string& path) {
   if (path.empty()) return;
   file_ = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
   if (file_ < 0) {
-    bad_argument("the file of ANYPLACE_CPU_SIM_REPORT can't be written: " + quoted(path) + ": " + std::strerror(errno));
+    bad_argument("the file of ANYPLACE_CPU_SIM_REPORT can't be written: " + in_quotes(path) + ": " +
+                 std::strerror(errno));
   }
 }
 

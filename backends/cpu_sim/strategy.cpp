@@ -203,7 +203,7 @@ class Choices final : public Strategy {
 
 [[noreturn]] void refuse(const std::string& text) {
   bad_argument(
-      "ANYPLACE_CPU_SIM_STRATEGY is " + quoted(text) +
+      "ANYPLACE_CPU_SIM_STRATEGY is " + in_quotes(text) +
       "\nallowed is random, pct:D, pct:D:K, urw, urw:K, surw, surw:K, round_robin, lazy, eager or choices:FILE, "
       "with D and K from 1 to 1000000000");
 }
@@ -255,15 +255,15 @@ bool parse_choice(const std::string& line, Choices::File& file) {
 Choices::File read_choices(const std::string& path) {
   std::ifstream file(path);
   if (!file) {
-    bad_argument("the choices of ANYPLACE_CPU_SIM_STRATEGY can't be read: " + quoted(path) + ": " +
+    bad_argument("the choices of ANYPLACE_CPU_SIM_STRATEGY can't be read: " + in_quotes(path) + ": " +
                  std::strerror(errno));
   }
   Choices::File choices;
   std::size_t number = 1;
   for (std::string line; std::getline(file, line); ++number) {
     if (parse_choice(line, choices)) continue;
-    bad_argument("line " + std::to_string(number) + " of " + quoted(path) +
-                 ", the choices of ANYPLACE_CPU_SIM_STRATEGY, is " + quoted(line) +
+    bad_argument("line " + std::to_string(number) + " of " + in_quotes(path) +
+                 ", the choices of ANYPLACE_CPU_SIM_STRATEGY, is " + in_quotes(line) +
                  "\neach line is one decimal number, the option at that choice, or a deviation as 's4.1 t0.7'");
   }
   return choices;

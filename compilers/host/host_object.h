@@ -2,6 +2,7 @@
 // Makes a shared object for the host of CUDA C++, by the machine's C++ compiler.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "anyplace/backend/compiler.h"

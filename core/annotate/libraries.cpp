@@ -65,7 +65,7 @@ Wanted read_variable() {
       warn(
           fmt::format("ANYPLACE_ANNOTATE is {}; allowed are auto, off, and nvtx, roctx and itt with commas between; it "
                       "counts as auto",
-                      quoted(value)));
+                      in_quotes(value)));
       return {};
     }
     if (word.size() == rest.size()) return wanted;
@@ -103,7 +103,7 @@ void open_kind(std::size_t kind, const Wanted& wanted) {
   if (!opened.problem.empty()) {
     warn(fmt::format("annotations {} {}: {}{}{}; see docs/annotations.md",
                      found.active ? "go nowhere yet in" : "don't go to", found.name,
-                     found.library.empty() ? "" : quoted(found.library), found.library.empty() ? "" : ": ",
+                     found.library.empty() ? "" : in_quotes(found.library), found.library.empty() ? "" : ": ",
                      opened.problem));
   }
 }

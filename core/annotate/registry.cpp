@@ -55,7 +55,7 @@ void check_name(std::string_view name, const char* operation) {
   if (problem == nullptr) return;
   fail(ErrorCode::invalid_argument, "", operation,
        fmt::format("{}: {}\na name has 1 to 1024 bytes, none of them 0\nsee docs/annotations.md", problem,
-                   quoted(name)));
+                   in_quotes(name)));
 }
 
 template <std::uint32_t limit>
@@ -72,7 +72,7 @@ std::uint32_t add(NameTable<limit>& table, std::string_view name, const char* wh
          fmt::format(
              "there are {} {} already, and {} would be one more\nmake them once and keep them: what is different "
              "each time belongs into names and payloads\nsee docs/annotations.md",
-             limit - 1, what, quoted(name)));
+             limit - 1, what, in_quotes(name)));
   }
   auto kept = std::make_unique<const std::string>(name);
   const std::uint32_t number = table.count++;

@@ -46,7 +46,7 @@ std::vector<const CompilerPlugin*> chosen_compilers(const CompileOptions& option
     if (found == all.end()) {
       fail(ErrorCode::invalid_argument, "", "compile",
            fmt::format("{} names the compiler {}\nthere is {}\nanyplace doctor lists them",
-                       is_option ? "CompileOptions::compiler" : "ANYPLACE_COMPILERS", detail::quoted(name),
+                       is_option ? "CompileOptions::compiler" : "ANYPLACE_COMPILERS", detail::in_quotes(name),
                        known.empty() ? "none" : known));
     }
     chosen.push_back(*found);

@@ -34,7 +34,7 @@ constexpr std::size_t source_limit = std::size_t{64} << 20;
 [[noreturn]] void refuse(const std::string& why) { fail(ErrorCode::invalid_argument, "", "compile", why); }
 
 void require_text(const std::string& text, const char* what) {
-  if (text.find('\0') != std::string::npos) refuse(fmt::format("{} {} contains a NUL", what, detail::quoted(text)));
+  if (text.find('\0') != std::string::npos) refuse(fmt::format("{} {} contains a NUL", what, detail::in_quotes(text)));
 }
 
 void require_options(std::string_view source, const CompileOptions& options) {
@@ -50,8 +50,8 @@ void require_options(std::string_view source, const CompileOptions& options) {
   }
   if (options.timeout <= std::chrono::nanoseconds(0)) refuse("the timeout isn't more than 0");
   if (options.name.find_first_of(std::string("\0\n\"\\", 4)) != std::string::npos) {
-    refuse(
-        fmt::format("the name {} has a NUL, a line end, a quote or a backslash in it", detail::quoted(options.name)));
+    refuse(fmt::format("the name {} has a NUL, a line end, a quote or a backslash in it",
+                       detail::in_quotes(options.name)));
   }
   for (const std::string& define : options.defines) {
     require_text(define, "the definition");
@@ -64,7 +64,7 @@ void require_options(std::string_view source, const CompileOptions& options) {
   for (const std::string& expression : options.name_expressions) {
     if (expression.empty()) refuse("a name expression is empty");
     if (expression.find_first_of(std::string("\0\n", 2)) != std::string::npos) {
-      refuse(fmt::format("the name expression {} contains a NUL or a line end", detail::quoted(expression)));
+      refuse(fmt::format("the name expression {} contains a NUL or a line end", detail::in_quotes(expression)));
     }
   }
   for (const std::string& option : options.compiler_options) require_text(option, "the option");

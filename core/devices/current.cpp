@@ -141,7 +141,8 @@ std::uint64_t per_thread_stream_of(DeviceState& device, const char* operation) {
 Device current_device(std::string_view backend) {
   constexpr const char* operation = "current_device";
   detail::enter(operation);
-  const detail::Backend& found = detail::backend_of(std::string(backend), operation);
+  const std::string wanted(backend);
+  const detail::Backend& found = detail::backend_of(wanted, operation);
   // resolve() throws the error for a backend without devices.
   return Device(&detail::resolve(Place(found.name), operation));
 }

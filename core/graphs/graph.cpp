@@ -381,7 +381,7 @@ std::vector<GraphNode> Graph::last_nodes() const {
 
 namespace {
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -399,8 +399,8 @@ std::string Graph::to_dot() const {
   for (const GraphNodeInfo& node : nodes()) {
     const std::string on = node.device.to_string();
     dot += fmt::format("  n{} [label={}];\n", index,
-                       quoted(on == place ? fmt::format("{}: {}", index, node.label)
-                                          : fmt::format("{}: {}, {}", index, node.label, on)));
+                       in_quotes(on == place ? fmt::format("{}: {}", index, node.label)
+                                             : fmt::format("{}: {}, {}", index, node.label, on)));
     for (const GraphNode before : node.dependencies) dot += fmt::format("  n{} -> n{};\n", before.index(), index);
     ++index;
   }

@@ -119,7 +119,7 @@ void check_origin(DeviceState& device, const IpcHeader& header, const char* oper
                ? std::string("the handle was made before this machine was started, and what it named is gone")
                : fmt::format("the handle was made on another machine, {}\nmemory and events are shared between "
                              "processes of one machine",
-                             quoted(text_of(header.host))));
+                             in_quotes(text_of(header.host))));
   }
   if (header.pid_namespace != here.pid_namespace) {
     refuse("the handle was made in another PID namespace\nrun both processes in one container, or share its processes");
@@ -131,7 +131,7 @@ void check_origin(DeviceState& device, const IpcHeader& header, const char* oper
     refuse(
         fmt::format("the handle was made by another build of the backend: {}, and this is {}\nuse the same in both "
                     "processes",
-                    quoted(text_of(header.build)), quoted(text_of(here.build))));
+                    in_quotes(text_of(header.build)), in_quotes(text_of(here.build))));
   }
   const bool has_uuid = header.uuid[0] != '\0' && here.uuid[0] != '\0';
   if (has_uuid ? !equal(header.uuid, here.uuid) : header.device != here.device) {

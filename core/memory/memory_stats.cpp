@@ -87,7 +87,7 @@ const std::int64_t& MemoryStats::at(const std::string& name) const {
   }
   const bool near = nearest != nullptr && least * 2 < nearest->size();
   fail(ErrorCode::invalid_argument, "", "MemoryStats::at",
-       fmt::format("{} is no allocator statistic; {}", detail::quoted(name),
+       fmt::format("{} is no allocator statistic; {}", detail::in_quotes(name),
                    near ? fmt::format("did you mean \"{}\"?", *nearest) : "docs/memory-statistics.md has them all"));
 }
 

@@ -30,7 +30,7 @@ bool is_planned(std::string_view name) {
        fmt::format(
            "the environment variable {} has the name {}: {}\nit takes names of backends with commas between them, like "
            "{}; {}\n`anyplace doctor` shows what it leads to",
-           auto_variable, quoted(item), problem, default_order, suggestion(item)));
+           auto_variable, in_quotes(item), problem, default_order, suggestion(item)));
 }
 
 /// The backend that an item of ANYPLACE_AUTO stands for.

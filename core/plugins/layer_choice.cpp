@@ -37,7 +37,7 @@ NoDestructor<ProgramLayers> program_layers;
   fail(ErrorCode::invalid_argument, asker.place, asker.operation,
        fmt::format("{} has the item {}: {}\nan item is LAYER for every backend, or BACKEND+LAYER, like trace or "
                    "cuda+trace{}\n`anyplace doctor` lists the layers",
-                   asker.source, quoted(item), problem, meant.empty() ? meant : "; " + meant));
+                   asker.source, in_quotes(item), problem, meant.empty() ? meant : "; " + meant));
 }
 
 std::string backend_of_item(std::string_view name, std::string_view item, const LayerAsker& asker) {

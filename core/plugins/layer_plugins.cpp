@@ -54,7 +54,7 @@ NoDestructor<LoadedPlugins<LayerPlugin>> layer_plugins(load_layer);
   for (const PluginFile& file : list_plugins(PluginKind::layer).files) known.insert(file.name);
   fail(ErrorCode::invalid_argument, asker.place, asker.operation,
        fmt::format("{} names the layer {}, and there is no {}{}\n{}\n`anyplace doctor` lists the layers", asker.source,
-                   quoted(name), plugin_file_name(name, PluginKind::layer), not_searched(),
+                   in_quotes(name), plugin_file_name(name, PluginKind::layer), not_searched(),
                    known.empty() ? std::string("no layer is installed") : suggestion_among(name, known)));
 }
 

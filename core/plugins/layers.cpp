@@ -40,7 +40,7 @@ void add_to_answer(void* context, const char* text, std::uint64_t count) {
 
 std::string without_nul(std::string_view text, const char* operation) {
   if (text.find('\0') == std::string_view::npos) return std::string(text);
-  detail::fail(ErrorCode::invalid_argument, "", operation, detail::quoted(text) + " has a NUL in it");
+  detail::fail(ErrorCode::invalid_argument, "", operation, detail::in_quotes(text) + " has a NUL in it");
 }
 
 }  // namespace
@@ -95,7 +95,8 @@ std::string layer_command(std::string_view layer, std::string_view command, std:
   const std::string command_name = without_nul(command, operation);
   const std::string text = without_nul(argument, operation);
   detail::watch_process();
-  const detail::LayerPlugin& plugin = detail::layer_plugin(name, {"the call", "", operation});
+  const detail::LayerAsker asker{"the call", "", operation};
+  const detail::LayerPlugin& plugin = detail::layer_plugin(name, asker);
   if (plugin.table.command == nullptr) {
     detail::fail(ErrorCode::unsupported, "", operation, fmt::format("the layer {} takes no commands", name));
   }

@@ -68,7 +68,7 @@ std::string name_problem(std::string_view text) {
   if (text.empty()) return "the name is empty";
   if (!is_lower(text.front())) return "the name doesn't begin with a small letter";
   for (const char c : text.substr(0, name_limit + 1)) {
-    if (!is_lower(c) && !is_digit(c) && c != '_') return "the name has the character " + quoted({&c, 1});
+    if (!is_lower(c) && !is_digit(c) && c != '_') return "the name has the character " + in_quotes({&c, 1});
   }
   if (text.size() > name_limit) return "the name is longer than " + std::to_string(name_limit) + " characters";
   return "";

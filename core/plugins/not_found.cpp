@@ -109,8 +109,8 @@ constexpr std::string_view doctor = "`anyplace doctor` tells what is wrong with 
 
 void fail_bad_name(std::string_view name, const std::string& problem, const char* operation) {
   fail_in_parts(
-      ErrorCode::invalid_argument, quoted(name), operation,
-      fmt::format("{} is no backend's name: {}", quoted(name), problem),
+      ErrorCode::invalid_argument, in_quotes(name), operation,
+      fmt::format("{} is no backend's name: {}", in_quotes(name), problem),
       fmt::format("a name is [a-z][a-z0-9_]*, {} characters at most, like cuda; {}", name_limit, suggestion(name)),
       "`anyplace doctor` lists the backends of this machine");
 }

@@ -15,7 +15,7 @@
 namespace anyplace {
 namespace {
 
-using detail::quoted;
+using detail::in_quotes;
 
 constexpr std::size_t uuid_limit = 63;
 constexpr std::string_view uuid_key = "uuid=";
@@ -31,13 +31,13 @@ bool is_uuid_character(char c) noexcept {
 [[noreturn]] void refuse(std::string_view text, const std::string& problem, const std::string& meant = {}) {
   ErrorDetails details;
   details.code = ErrorCode::invalid_argument;
-  details.place = quoted(text);
+  details.place = in_quotes(text);
   details.operation = "Place";
   details.text = details.place + " names no device: " + problem;
   details.remedy =
       "allowed are NAME, NAME:INDEX, NAME:uuid=UUID, NAME:pci=ADDRESS and auto, where NAME is [a-z][a-z0-9_]*, with "
       "+LAYER after it for a layer, and INDEX is 0 to 2147483647 without sign or leading zeros, like cuda:0; " +
-      (meant.empty() ? detail::suggestion(text) : "did you mean " + quoted(meant) + "?");
+      (meant.empty() ? detail::suggestion(text) : "did you mean " + in_quotes(meant) + "?");
   details.see = "`anyplace devices` lists the places of this machine";
   throw Error(std::move(details));
 }
@@ -46,7 +46,7 @@ bool is_uuid_character(char c) noexcept {
 std::string parse_index(std::string_view digits, int* index) {
   if (digits.empty()) return "nothing follows the ':'";
   const auto* const odd = std::find_if_not(digits.begin(), digits.end(), is_digit);
-  if (odd != digits.end()) return "the index has the character " + quoted({odd, 1});
+  if (odd != digits.end()) return "the index has the character " + in_quotes({odd, 1});
   if (digits.size() > 1 && digits.front() == '0') return "the index has a leading zero";
   std::int64_t value = 0;
   for (const char digit : digits) {
@@ -60,7 +60,7 @@ std::string parse_index(std::string_view digits, int* index) {
 std::string uuid_problem(std::string_view uuid) {
   if (uuid.empty()) return "nothing follows 'uuid='";
   const auto* const odd = std::find_if_not(uuid.begin(), uuid.end(), is_uuid_character);
-  if (odd != uuid.end()) return "the uuid has the character " + quoted({odd, 1});
+  if (odd != uuid.end()) return "the uuid has the character " + in_quotes({odd, 1});
   if (uuid.size() > uuid_limit) return "the uuid is longer than 63 characters";
   return "";
 }

@@ -27,7 +27,7 @@ namespace {
 
 [[noreturn]] void refuse_path(const std::string& path, const std::string& problem) {
   detail::fail(ErrorCode::invalid_argument, "", "register_plugin",
-               fmt::format("{}: {}", detail::quoted(path), problem));
+               fmt::format("{}: {}", detail::in_quotes(path), problem));
 }
 
 std::string absolute(const std::string& path) {
@@ -135,7 +135,8 @@ std::vector<BackendAlias> backend_aliases() {
 
 BackendInfo backend_info(std::string_view backend) {
   detail::enter("backend_info");
-  const detail::Backend& found = detail::backend_of(std::string(backend), "backend_info");
+  const std::string wanted(backend);
+  const detail::Backend& found = detail::backend_of(wanted, "backend_info");
   BackendInfo info;
   info.name = found.name;
   info.version = found.table.version;

@@ -28,7 +28,7 @@ std::string text_problem(std::initializer_list<TableText> texts, std::string_vie
   }
   const std::string_view own = texts.begin()->text;
   if (name != own) {
-    return fmt::format("its table says that its name is {}, and its file says {}", quoted(own), quoted(name));
+    return fmt::format("its table says that its name is {}, and its file says {}", in_quotes(own), in_quotes(name));
   }
   return "";
 }

@@ -68,13 +68,13 @@ int number_of(const char* name, int least, int most, const std::string& place, c
   const auto [rest, error] = std::from_chars(text, end, value);
   if (error == std::errc::invalid_argument || rest != end) {
     fail(ErrorCode::invalid_argument, place, operation,
-         fmt::format("the variable {} is {}, which is no whole number\nit is {} to {}{}", name, quoted(text), least,
+         fmt::format("the variable {} is {}, which is no whole number\nit is {} to {}{}", name, in_quotes(text), least,
                      most, see_launchers));
   }
   if (error != std::errc() || value < least || value > most) {
     fail(ErrorCode::invalid_argument, place, operation,
-         fmt::format("the variable {} is {}, which is out of range\nit is {} to {}{}", name, quoted(text), least, most,
-                     see_launchers));
+         fmt::format("the variable {} is {}, which is out of range\nit is {} to {}{}", name, in_quotes(text), least,
+                     most, see_launchers));
   }
   return value;
 }
@@ -181,7 +181,7 @@ class MeetingFiles {
         ErrorCode::invalid_argument, meeting_.place, meeting_.operation,
         fmt::format("the ranks can't meet over {}: {}\nit is a file that doesn't exist yet, of a folder that all ranks "
                     "may write\nsee docs/ranks.md",
-                    quoted(path), std::strerror(error)));
+                    in_quotes(path), std::strerror(error)));
   }
   static std::string text_in(const Bytes& bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
   static Bytes bytes_of(const std::string& text) {
@@ -207,7 +207,7 @@ class MeetingFiles {
     const std::string text = fmt::format(
         "rank {} was there already: two processes have this rank, or {} is of an earlier run\ngive each process a rank "
         "of its own, and each run a file of its own\nsee docs/ranks.md",
-        plan_.rank, quoted(plan_.path));
+        plan_.rank, in_quotes(plan_.path));
     if (!is_old) write_new(refusal(), bytes_of(text));
     refuse(text);
   }
@@ -247,7 +247,7 @@ class MeetingFiles {
       const std::string said = text_in(read(of(rank, "")));
       if (said == std::to_string(plan_.size)) continue;
       return fmt::format("rank 0 says that there are {} ranks, and rank {} says {}\nall are given the same size",
-                         plan_.size, rank, quoted(said));
+                         plan_.size, rank, in_quotes(said));
     }
     return "";
   }

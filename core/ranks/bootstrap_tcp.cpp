@@ -333,7 +333,7 @@ Bytes meet_by_tcp(const BootstrapPlan& plan, const Meeting& meeting) {
   if (plan.port == 0 || plan.address.empty()) {
     fail(ErrorCode::invalid_argument, meeting.place, meeting.operation,
          fmt::format("{} is no address to meet at\ngive the name of the machine of rank 0, and a port of 1 to 65535",
-                     quoted(fmt::format("{}:{}", plan.address, plan.port))));
+                     in_quotes(fmt::format("{}:{}", plan.address, plan.port))));
   }
   const std::uint64_t number = next_number(plan);
   if (plan.rank == 0) return Listener(plan, meeting, number).meet();

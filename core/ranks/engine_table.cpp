@@ -55,7 +55,7 @@ std::string entries_problem(const Table& table) {
 #undef ANYPLACE_ENGINE_ROW
   if (table.kind != ANYPLACE_ENGINE_ON_STREAM && table.kind != ANYPLACE_ENGINE_ON_HOST) {
     return fmt::format("its table says that it is of kind {}; {} and {} are possible", table.kind,
-                       ANYPLACE_ENGINE_ON_STREAM, ANYPLACE_ENGINE_ON_HOST);
+                       std::uint32_t{ANYPLACE_ENGINE_ON_STREAM}, std::uint32_t{ANYPLACE_ENGINE_ON_HOST});
   }
   const bool on_host = table.kind == ANYPLACE_ENGINE_ON_HOST;
   const Entry* of_world = nullptr;

@@ -60,7 +60,7 @@ const Engine* engine_of(const std::vector<const Engine*>& all, const std::string
                      candidate.file.path, candidate.refusal.reason, candidate.refusal.remedy));
   }
   fail(ErrorCode::invalid_argument, device.place, operation,
-       fmt::format("there is no engine {}{}\nengines are {}\n`anyplace doctor` lists them", quoted(name),
+       fmt::format("there is no engine {}{}\nengines are {}\n`anyplace doctor` lists them", in_quotes(name),
                    not_searched(), listed(names, "and")));
 }
 

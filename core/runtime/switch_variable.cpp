@@ -17,7 +17,7 @@ bool switch_variable(const char* name, bool otherwise) noexcept {
   const char* const stays = otherwise ? "on, as without it" : "off, as without it";
   try {
     std::fprintf(stderr, "anyplace: warning: %s is %s; allowed are 0 (off) and 1 (on): it is %s\n", name,
-                 quoted(value).c_str(), stays);
+                 in_quotes(value).c_str(), stays);
   } catch (...) {  // there is no memory to show the value
     std::fprintf(stderr, "anyplace: warning: %s is neither 0 (off) nor 1 (on): it is %s\n", name, stays);
   }

@@ -21,7 +21,7 @@ std::string_view bounded(const char* text, std::size_t limit) noexcept {
   return text == nullptr ? std::string_view() : std::string_view(text, ::strnlen(text, limit));
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char character : text) {
     if (out.size() > quoted_limit) {

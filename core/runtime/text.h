@@ -18,7 +18,7 @@ std::string_view bounded(const char* text, std::size_t limit = text_limit) noexc
 
 /// `text` between double quotes, in printable ASCII: other bytes become \xNN. After 60 characters the rest is replaced
 /// by "..." and the text's number of bytes.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 /// `text` with control characters escaped (a newline as \n) and cut to text_limit. UTF-8 passes.
 std::string one_line(std::string_view text);

@@ -8,7 +8,7 @@
 namespace anyplace::validate {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char letter : text) {
     const auto code = static_cast<unsigned char>(letter);
@@ -28,8 +28,10 @@ std::string quoted(std::string_view text) {
   return out + "\"";
 }
 
-std::string member(std::string_view name, std::string_view text) { return quoted(name) + ":" + quoted(text); }
-std::string member(std::string_view name, std::uint64_t number) { return quoted(name) + ":" + std::to_string(number); }
+std::string member(std::string_view name, std::string_view text) { return in_quotes(name) + ":" + in_quotes(text); }
+std::string member(std::string_view name, std::uint64_t number) {
+  return in_quotes(name) + ":" + std::to_string(number);
+}
 
 std::string side_of(const Side& side) {
   if (side.operation.empty()) return "null";
@@ -37,7 +39,7 @@ std::string side_of(const Side& side) {
                     member("stream", side.stream) + "," + member("stream_id", side.stream_id) + "," +
                     member("thread", side.thread) + ",\"range\":{" + member("address", side.address) + "," +
                     member("bytes", side.bytes) + "," + member("name", side.name) + "},\"site\":[";
-  for (std::size_t i = 0; i < side.site.size(); ++i) out += (i == 0 ? "" : ",") + quoted(side.site[i]);
+  for (std::size_t i = 0; i < side.site.size(); ++i) out += (i == 0 ? "" : ",") + in_quotes(side.site[i]);
   return out + "]}";
 }
 

@@ -137,7 +137,7 @@ def library():
 def test_another_version_of_the_library_is_refused_with_the_file(run, tmp_path):
     own = anyplace.__version__.encode()
     image = pathlib.Path(library()).read_bytes()
-    other = tmp_path / "libanyplace.so.0"
+    other = tmp_path / "libanyplace.so.0.1"
     other.write_bytes(image.replace(b"\0" + own + b"\0", b"\0" + own[:-1] + b"~\0"))
     program = run(
         f"import ctypes; ctypes.CDLL('{other}')\n"

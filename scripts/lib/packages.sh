@@ -3,11 +3,15 @@
 #
 # Debian packages: which of them are missing, and getting them. Sourced. Touches nothing when all are there.
 
+# Debian 12's Clang is the newest that kernels become SPIR-V with. Later ones have another, which makes all else.
+clang_packages=(clang-14 llvm-spirv-14)
+if [[ $(. /etc/os-release 2>/dev/null && echo "${VERSION_ID:-}") != 12 ]]; then clang_packages=(clang); fi
+
 packages_to_build=(g++ cmake ninja-build libfmt-dev libmd-dev)
 packages_of_demo=("${packages_to_build[@]}" libpng-dev libcli11-dev)
 # shellcheck disable=SC2034 # for those who source this
 packages_of_test=("${packages_of_demo[@]}" nlohmann-json3-dev libprotozero-dev protobuf-compiler zlib1g-dev libncurses-dev catch2 python3 libamdhip64-dev libze-dev
-  openmpi-bin libopenmpi-dev libmpich-dev iproute2 clang-14 llvm-spirv-14 spirv-tools)
+  openmpi-bin libopenmpi-dev libmpich-dev iproute2 "${clang_packages[@]}" spirv-tools)
 # shellcheck disable=SC2034
 packages_of_bench=("${packages_to_build[@]}" python3 libbenchmark-dev libtbb-dev libboost-dev opencl-headers ocl-icd-opencl-dev
   pocl-opencl-icd valgrind)

@@ -22,7 +22,7 @@ using anyplace::tool::PickleError;
 using anyplace::tool::PickleValue;
 using anyplace::tool::Trace;
 using anyplace::tool::trace_of_snapshot;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using namespace std::string_literals;
 using Kind = PickleValue::Kind;
 

@@ -14,7 +14,7 @@ using anyplace::test::contains;
 using anyplace::test::Run;
 using anyplace::test::run_command;
 using anyplace::test::run_program;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using nlohmann::json;
 using Words = std::vector<std::string>;
 

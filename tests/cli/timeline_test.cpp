@@ -15,7 +15,7 @@
 namespace timeline_test {
 
 using namespace anyplace::test;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using nlohmann::json;
 
 namespace {

@@ -12,7 +12,7 @@ namespace trace_summary_test {
 
 using anyplace::test::Run;
 using anyplace::test::run_command;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using nlohmann::json;
 
 namespace {

@@ -66,6 +66,6 @@ inline void check_figures(const anyplace::DeviceProperties& properties, int leas
   CHECK(properties.priorities.greatest < 0);
 }
 
-inline Catch::Matchers::StdString::ContainsMatcher contains(const std::string& part) { return Catch::Contains(part); }
+inline auto contains(const std::string& part) { return Catch::Contains(part); }
 
 }  // namespace vendor_test

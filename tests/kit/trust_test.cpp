@@ -19,7 +19,7 @@
 namespace trust_test {
 
 using anyplace::backend::distrust_of;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using test::TempDir;
 
 constexpr uid_t stranger = 12345, somebody = 12346;

@@ -5,7 +5,7 @@
 namespace layer_choice_test {
 
 using namespace anyplace;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using test::device_error;
 using test::find_layers;
 using test::Names;

@@ -14,7 +14,7 @@
 namespace fault_rules_test {
 
 using namespace anyplace::faults;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 

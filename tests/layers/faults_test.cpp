@@ -14,7 +14,7 @@
 namespace faults_test {
 
 using namespace anyplace;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using test::code_of;
 using test::set_env;
 

@@ -6,7 +6,7 @@
 namespace odd_layers_test {
 
 using namespace anyplace;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using test::device_error;
 using test::find_layers;
 using test::set_env;

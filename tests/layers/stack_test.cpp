@@ -10,7 +10,7 @@
 namespace layer_stack_test {
 
 using namespace anyplace;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using test::find_layers;
 using test::Names;
 using test::set_env;

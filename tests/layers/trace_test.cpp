@@ -20,7 +20,7 @@
 namespace trace_test {
 
 using namespace anyplace;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using namespace trace_file;
 
 namespace {

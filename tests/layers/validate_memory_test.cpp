@@ -26,7 +26,7 @@ TEST_CASE("a buffer that another stream uses is freed after record_stream or an 
     x.reset();
     CHECK(kinds() == Kinds{"use-after-free"});
     CHECK(test::reports()[0].at("second").at("access") == "free");
-    CHECK_THAT(test::reports()[0].at("mend").get<std::string>(), Catch::Matchers::Contains("record_stream"));
+    CHECK_THAT(test::reports()[0].at("mend").get<std::string>(), Catch::Contains("record_stream"));
   }
   SECTION("record_stream") {
     x->record_stream(v.b);
@@ -124,7 +124,7 @@ TEST_CASE("a buffer, a stream and an event that are never destroyed are leaks at
     INFO(ended.out);
     CHECK((ended.out.find(text) != std::string::npos) == wanted);
   }
-  CHECK_THAT(ended.out, !Catch::Matchers::Contains("stream 4"));
+  CHECK_THAT(ended.out, !Catch::Contains("stream 4"));
 }
 
 }  // namespace validate_memory_test

@@ -15,7 +15,7 @@
 namespace validate_reports_test {
 
 using namespace anyplace;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using nlohmann::json;
 using test::kinds;
 using test::Kinds;

@@ -14,7 +14,7 @@ using anyplace_test::device_error;
 using anyplace_test::Folder;
 using anyplace_test::search_in;
 using anyplace_test::set_variable;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 TEST_CASE("auto is cpu_sim where nothing else is there") {
   ::unsetenv("ANYPLACE_AUTO");

@@ -23,7 +23,7 @@ using anyplace::Event;
 using anyplace::Stream;
 using anyplace_test::Folder;
 using anyplace_test::run_child;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using test::Ended;
 
 namespace {

@@ -20,7 +20,7 @@ using anyplace::Stream;
 using anyplace_test::built_plugin;
 using anyplace_test::Folder;
 using anyplace_test::search_in;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 

@@ -13,7 +13,7 @@
 namespace privileges_cases {
 
 using anyplace_test::Folder;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 

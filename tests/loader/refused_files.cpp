@@ -21,7 +21,7 @@ using anyplace_test::Folder;
 using anyplace_test::read_file;
 using anyplace_test::search_in;
 using anyplace_test::write_file;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 

@@ -14,7 +14,7 @@ using anyplace::ErrorCode;
 using anyplace_test::device_error;
 using anyplace_test::Folder;
 using anyplace_test::search_in;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 

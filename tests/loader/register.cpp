@@ -14,7 +14,7 @@ using anyplace::register_plugin;
 using anyplace_test::candidate_at;
 using anyplace_test::error_of;
 using anyplace_test::Folder;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 TEST_CASE("A registered plugin is found where no search looks") {
   register_plugin(anyplace_test::built_plugin("plain"));

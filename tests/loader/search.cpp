@@ -15,7 +15,7 @@ using anyplace::PluginCandidate;
 using anyplace_test::candidate_at;
 using anyplace_test::Folder;
 using anyplace_test::search_in;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 

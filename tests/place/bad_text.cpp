@@ -12,7 +12,7 @@ namespace bad_text_cases {
 using anyplace::ErrorCode;
 using anyplace::Place;
 using anyplace_test::error_of;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 

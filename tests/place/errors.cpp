@@ -13,7 +13,7 @@ namespace errors_cases {
 using anyplace::Error;
 using anyplace::ErrorCode;
 using anyplace::ErrorDetails;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 TEST_CASE("what holds everything that is known in one line") {
   ErrorDetails details;

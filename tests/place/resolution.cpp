@@ -19,7 +19,7 @@ using anyplace_test::device_error;
 using anyplace_test::Folder;
 using anyplace_test::search_in;
 using anyplace_test::set_variable;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 TEST_CASE("A name alone is device 0 until the thread has set another") {
   CHECK(Device("cpu_sim").place().to_string() == "cpu_sim:0");

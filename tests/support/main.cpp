@@ -5,6 +5,10 @@
 
 #include <catch2/catch.hpp>
 
+#if __has_include(<catch2/catch_all.hpp>)  // Catch2 3 makes none of the macro
+int main(int count, char** arguments) { return Catch::Session().run(count, arguments); }
+#endif
+
 // LeakSanitizer asks this at exit. In the child of a fork its list of threads is the parent's: it would wait for them
 // for ever. What a test program itself leaks is found in the program itself.
 static const pid_t program = getpid();

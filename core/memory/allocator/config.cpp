@@ -132,11 +132,11 @@ void read_entry(AllocatorConfig& config, std::string_view entry, std::array<bool
     if (std::exchange(seen[i], true)) refuse(origin, fmt::format("the key {} is there twice", name));
     const std::string_view value = trimmed(entry.substr(colon + 1));
     if (!keys[i].read(config, value)) {
-      refuse(origin, fmt::format("{} can't be {}: its value is {}", name, detail::quoted(value), keys[i].values));
+      refuse(origin, fmt::format("{} can't be {}: its value is {}", name, detail::in_quotes(value), keys[i].values));
     }
     return;
   }
-  refuse(origin, fmt::format("{} is no known key", detail::quoted(name)));
+  refuse(origin, fmt::format("{} is no known key", detail::in_quotes(name)));
 }
 
 AllocatorConfig read(std::string_view text, AllocatorConfig config, const Origin& origin) {

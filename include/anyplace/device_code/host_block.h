@@ -123,7 +123,15 @@ inline void begin_block(const anyplace_block& block, void (*run_threads)(const v
   state.parted = false;
   state.status = ANYPLACE_STATUS_OK;
   state.run_threads = run_threads;
+  // The arguments live as long as the block runs, which is all the time that anything reads them.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdangling-pointer"
+#endif
   state.values = values;
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 }
 
 /// Marks the block as failed. No further thread begins; those that have begun go on.
