@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "anyplace/backend/kit/elf.h"
+#include "anyplace/backend/kit/trust.h"
 #include "host_threads.h"
 #include "kernel_source.h"
 #include "plugin.h"
@@ -46,7 +47,8 @@ std::string loops_plugin_for(const std::string& compiler) {
   const std::filesystem::path folder = std::filesystem::canonical(own.dli_fname, error).parent_path();
   const std::filesystem::path plugin =
       folder / ("libanyplace_clang_loops_" + compiler.substr(at + name.size()) + ".so");
-  return !error && std::filesystem::is_regular_file(plugin, error) ? plugin.string() : "";
+  const bool is_there = !error && std::filesystem::is_regular_file(plugin, error);
+  return is_there && !backend::distrust_of(plugin.string()) ? plugin.string() : "";
 }
 
 /// A Clang that makes loops of barriers goes before c++, which keeps a stack for each thread.

@@ -17,6 +17,7 @@
 #include <system_error>
 #include <vector>
 
+#include "anyplace/backend/kit/trust.h"
 #include "linker_search.h"
 
 namespace anyplace::compilers {
@@ -171,9 +172,15 @@ struct Libraries {
     if (library == nullptr) library = open_one(path, problem);
     return library.get();
   }
-  /// The file at a place; "" if there is none that could be opened.
+  /// The file at a place; "" if there is none that could be opened. A name without a folder is the dynamic linker's to
+  /// find, as every library that a program is linked with.
   std::string file_at(const std::string& place, std::string& problem) {
-    if (place.front() == '/' && is_library(place)) return place;
+    if (place.front() == '/') {
+      const backend::Distrust found = backend::distrust_of(place);
+      if (found) problem = place + " isn't loaded: " + found.problem + ": " + found.remedy;
+      if (found) return "";
+      if (is_library(place)) return place;
+    }
     if (std::string found = find_library(place); !found.empty()) return found;
     const RtcLibrary* const library = open(place, problem);
     return library == nullptr ? "" : library->path;
@@ -188,13 +195,14 @@ struct Libraries {
     const RtcLibrary* const library = open(path, ignored);
     return library != nullptr && library->cuda_version <= driver;
   }
-  /// The first one whose images the driver takes, else the first one.
-  RtcFile choose(int driver, std::string& first_problem) {
+  /// The first one whose images the driver takes, else the first one. Without one, `told_problem` says why a file that
+  /// is there isn't used, else why the first name wasn't found.
+  RtcFile choose(int driver, std::string& told_problem) {
     std::string first;
     for (const std::string& place : places()) {
       std::string problem;
       const std::string path = file_at(place, problem);
-      if (path.empty() && first_problem.empty()) first_problem = problem;
+      if (path.empty() && (told_problem.empty() || place.front() == '/')) told_problem = problem;
       if (path.empty()) continue;
       if (first.empty()) first = path;
       if (driver == 0 || is_taken(path, driver)) return {path, version_in_name(path).text()};
@@ -215,10 +223,10 @@ bool find_rtc(RtcFile& out, std::string& reason) {
   const std::lock_guard lock(all.mutex);
   const int driver = driver_version();
   if (all.chosen.path.empty() || all.chosen_for_driver != driver) {
-    std::string first_problem;
-    all.chosen = all.choose(driver, first_problem);
+    std::string told_problem;
+    all.chosen = all.choose(driver, told_problem);
     all.chosen_for_driver = driver;
-    if (all.chosen.path.empty()) reason = first_problem + "; " + package;
+    if (all.chosen.path.empty()) reason = told_problem + "; " + package;
   }
   out = all.chosen;
   return !out.path.empty();

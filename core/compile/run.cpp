@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "anyplace/backend/kit/trust.h"
 #include "compile/call_compiler.h"
 #include "compile/dialect.h"
 #include "compile/whole_file.h"
@@ -147,15 +148,29 @@ class HelperProcess {
 
 [[noreturn]] void fail_without(const std::string& what) {
   fail(ErrorCode::library_missing, "", operation,
-       fmt::format("{} isn't beside the plugins\ninstall anyplace whole\nsee docs/kernels.md", what));
+       fmt::format("{} isn't beside the plugins{}\ninstall anyplace whole\nsee docs/kernels.md", what, not_searched()));
+}
+
+/// Throws if another user could have written the file, which is of this library's installation.
+void require_trusted(const std::string& path) {
+  if (const backend::Distrust found = backend::distrust_of(path)) {
+    fail(ErrorCode::plugin_refused, "", operation, fmt::format("{}: {}\n{}", path, found.problem, found.remedy));
+  }
 }
 
 std::string helper_path() {
+  std::string barred;  // the first that can't be executed
   for (const SearchDirectory& directory : search_path().directories) {
     std::string path = directory.path + "/" + helper_name;
+    if (::access(path.c_str(), F_OK) != 0) continue;
+    require_trusted(path);
     if (::access(path.c_str(), X_OK) == 0) return path;
+    if (barred.empty()) barred = std::move(path);
   }
-  fail_without(fmt::format("the program {}", helper_name));
+  if (barred.empty()) fail_without(fmt::format("the program {}", helper_name));
+  fail(ErrorCode::library_missing, "", operation,
+       fmt::format("{} can't be executed\nits mode has to allow that, and its file system not be mounted noexec",
+                   barred));
 }
 
 /// The folder with the dialect's headers. Those of another version of anyplace are passed over: the cache takes images
@@ -163,7 +178,9 @@ std::string helper_path() {
 std::string dialect_folder() {
   for (const SearchDirectory& directory : search_path().directories) {
     std::string path = directory.path + "/" + dialect_folder_name;
-    if (read_whole_file(path + "/sum", dialect_sum.size()) == dialect_sum) return path;
+    if (read_whole_file(path + "/sum", dialect_sum.size()) != dialect_sum) continue;
+    require_trusted(path + "/sum");  // and the folder that it is in
+    return path;
   }
   fail_without(fmt::format("the folder {} of this version", dialect_folder_name));
 }

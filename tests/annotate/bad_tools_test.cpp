@@ -65,6 +65,21 @@ TEST_CASE("A tool that is missing or no library is one warning") {
   warned_of_itt(fifo, "fifo.so");
 }
 
+TEST_CASE("A tool that another user could have written is not opened, and is one warning") {
+  const test::TempDir folder;
+  const std::string nvtx = folder.write("nvtx.so", test::read_file(NVTX_TOOL));
+  const std::string itt = folder.write("itt.so", test::read_file(ITT_TOOL));
+  REQUIRE(::chmod(nvtx.c_str(), 0666) == 0);
+  REQUIRE(::chmod(itt.c_str(), 0666) == 0);
+  warned_of_nvtx(nvtx, nvtx + " may be written by every user");
+  warned_of_itt(itt, "ANYPLACE_TRUSTED_FOLDERS");
+  const Tools tools;
+  const Ended trusting = run_peer(
+      "once", tools.with({{"NVTX_INJECTION64_PATH", nvtx}, {"ANYPLACE_TRUSTED_FOLDERS", folder.path().string()}}));
+  CHECK(trusting.out.find("anyplace: warning: ") == std::string::npos);
+  CHECK_FALSE(tools.nvtx().empty());
+}
+
 TEST_CASE("A library without the entry is one warning") {
   warned_of_nvtx(ITT_TOOL, "InitializeInjectionNvtx2");
   warned_of_itt(NVTX_TOOL, "__itt_api_init");
