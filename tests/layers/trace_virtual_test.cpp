@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traces of programs in virtual time: the same, byte for byte, in each run with one seed.
+#include <condition_variable>
 #include <cstdlib>
+#include <deque>
+#include <functional>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -63,6 +67,66 @@ int run_program() {
   return host.front() == 8 && host.back() == 5 ? 0 : 1;
 }
 
+/// A thread that waits for jobs by its own means. Of several it would be the system's choice which one takes a job.
+class Worker {
+ public:
+  Worker() : thread_([this] { run(); }) {}
+  Worker(const Worker&) = delete;  // the thread keeps its address
+  Worker& operator=(const Worker&) = delete;
+  ~Worker() {
+    post(nullptr);
+    thread_.join();
+  }
+  /// A job that is null ends the thread.
+  void post(const std::function<void()>& job) {
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back(job);
+    changed_.notify_one();
+  }
+
+ private:
+  void run() {
+    while (true) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return !jobs_.empty(); });
+      const std::function<void()> job = jobs_.front();
+      jobs_.pop_front();
+      lock.unlock();
+      if (job == nullptr) return;
+      job();
+    }
+  }
+
+  std::mutex mutex_;  // guards jobs_
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> jobs_;
+  std::thread thread_;
+};
+
+/// Jobs that make streams, memory and timed events of their own, while the first thread goes on.
+void run_jobs() {
+  const Device device("cpu_sim:0");
+  const Stream stream(device);
+  const Buffer data(stream, 4096);
+  Worker worker;
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    worker.post([&device, i] {
+      const Stream own(device);
+      const Buffer buffer(own, std::uint64_t{4096} << i % 3);
+      std::vector<std::uint8_t> host(4096);
+      own.memset8(buffer, 3);
+      const Event event = own.record_event({.timing = true});
+      own.copy(host, buffer.sub(0, 4096));
+      own.synchronize();
+    });
+    stream.memset8(data, 1);
+    stream.record_event();
+    stream.memset8(data, 2);
+    if (i == 3) stream.synchronize();
+  }
+  stream.synchronize();
+}
+
 /// Runs one of the programs at the end of this file, and returns its trace.
 std::string trace_of(const std::string& program, test::Variables variables, const std::string& file) {
   variables["ANYPLACE_LAYERS"] = "trace";
@@ -105,6 +169,10 @@ TEST_CASE("So have three runs with the profile of a device") {
   check_same("The program of threads", {{"ANYPLACE_CPU_SIM_PROFILE", "h100"}, {"ANYPLACE_CPU_SIM_SEED", "7"}});
 }
 
+TEST_CASE("So have three runs of a program with a thread that waits for jobs") {
+  check_same("The program of jobs", {{"ANYPLACE_CPU_SIM_SEED", "5"}});
+}
+
 TEST_CASE("A trace of virtual time that the program begins, flushes and ends is the same in each run") {
   check_same("The program of several traces", {{"ANYPLACE_CPU_SIM_SEED", "3"}});
 }
@@ -140,6 +208,8 @@ TEST_CASE("More calls than a thread's buffer has are all in a trace of virtual t
 }
 
 TEST_CASE("The program of threads", "[.]") { CHECK(run_program() == 0); }
+
+TEST_CASE("The program of jobs", "[.]") { run_jobs(); }
 
 TEST_CASE("The program of several traces", "[.]") {
   const Stream stream(Device("cpu_sim:0"));
