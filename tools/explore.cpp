@@ -228,10 +228,11 @@ class Exploring {
                       second = runs.run({"random", options_.seed, {}, {}});
     if (exploration.difference.empty()) exploration.difference = difference_of(first, second);
     choices_ = first.report.choice_count;
-    std::set<std::int64_t> streams, threads;
+    std::set<std::pair<std::int64_t, std::int64_t>> streams;
+    std::set<std::int64_t> threads;
     for (const ScheduleChoice& choice : read_schedule_report(first.report_path(), ReportPart::all).choices) {
       for (const ScheduleOption& option : choice.options) {
-        if (option.stream >= 0) streams.insert(option.stream);
+        if (option.stream >= 0) streams.emplace(option.stream, option.branch);
         if (option.thread >= 0) threads.insert(option.thread);
       }
     }

@@ -55,6 +55,7 @@ ScheduleChoice choice_of(const Line& line) {
     option.thread = number_or(element(line, "threads", i), -1);
     option.device = number_or(element(line, "devices", i), -1);
     option.stream = number_or(element(line, "streams", i), -1);
+    option.branch = number_or(element(line, "branches", i), 0);
     option.number = static_cast<std::uint64_t>(number_or(element(line, "numbers", i), 0));
     option.reads = access_of(element(line, "reads", i));
     option.writes = access_of(element(line, "writes", i));
@@ -138,7 +139,7 @@ std::string ScheduleOption::name() const {
 }
 
 bool is_independent(const ScheduleOption& one, const ScheduleOption& other) {
-  if (!one.is_operation() || !other.is_operation() || one.stream == other.stream) return false;
+  if (!one.is_operation() || !other.is_operation() || one.is_same_operation(other)) return false;
   return !conflict(one.writes, other) && !conflict(other.writes, one) && !(one.reads.is_all && other.writes.is_any()) &&
          !(other.reads.is_all && one.writes.is_any());
 }

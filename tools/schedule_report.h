@@ -32,6 +32,7 @@ struct ScheduleOption {
   std::string what;
   std::int64_t thread = -1;  ///< the host thread that goes on; -1: an operation of a stream
   std::int64_t device = -1, stream = -1;
+  std::int64_t branch = 0;   ///< not 0: of a graph's node; those of different ones have no order
   std::uint64_t number = 0;  ///< of an operation: how many of its stream came before it
   std::string way;           ///< its name, if it is a way in which a call can be done
   ScheduleAccess reads, writes;

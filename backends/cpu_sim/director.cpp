@@ -274,7 +274,7 @@ std::vector<Director::Candidate> Director::candidates() {
     // A wait is over when what it is for has happened, which was just now.
     if (caller->state == Caller::State::waits) caller->time_ns = std::max(caller->time_ns, now_ns());
     candidate.time_ns = caller->time_ns;
-    candidate.option = {actor_of_thread(caller->number), true, false, caller->calls, 0, 0};
+    candidate.option = {actor_of_thread(caller->number), true, false, caller->calls, 0, 0, 0};
     found.push_back(std::move(candidate));
   }
   std::sort(found.begin(), found.end(),
@@ -305,9 +305,13 @@ void Director::add_operations(std::vector<Candidate>& found) {
     task->describe(candidate.operation);
     const Operation& operation = candidate.operation;
     if (candidate.operation.wants_nodes) time_->add(*task, operation, task->level(), now_ns());
-    candidate.option = {
-        actor_of_stream(operation.stream), false, false, operation.done, std::max<std::uint64_t>(operation.left, 1),
-        allocations_of(operation)};
+    candidate.option = {actor_of_stream(operation.stream),
+                        false,
+                        false,
+                        operation.done,
+                        std::max<std::uint64_t>(operation.left, 1),
+                        allocations_of(operation),
+                        operation.branch};
     found.push_back(std::move(candidate));
   }
   std::stable_sort(found.begin() + threads, found.end(),
@@ -424,7 +428,7 @@ std::size_t Director::choose_in_call(const char* kind, const std::vector<std::st
   if (holder_->number == unnumbered) holder_->number = numbers_++;  // There was nobody to choose from when it came.
   std::vector<Option> options;
   for (std::size_t way = 0; way < what.size(); ++way) {
-    options.push_back({actor_of_way(holder_->number, way), false, false, holder_->calls, 1, 0});
+    options.push_back({actor_of_way(holder_->number, way), false, false, holder_->calls, 1, 0, 0});
   }
   const std::size_t taken = ask(options, 0, what);
   report_in_call(kind, taken, what);

@@ -61,6 +61,9 @@ class Director {
   /// Makes the director if the configuration asks for one and there is none. Throws Failure for what it can't follow.
   static void make(const Config& config);
 
+  /// Returns whether operations take their time by a profile.
+  bool has_profile() const noexcept { return time_ != nullptr; }
+
   // -- For the scheduler.
   /// Makes sure that there is a thread that executes operations. Throws Failure.
   void start();

@@ -103,6 +103,7 @@ void Director::report_choice(const std::vector<Candidate>& candidates, std::size
   text += array("devices", candidates, [](const Candidate& each) { return std::to_string(each.operation.device); });
   text += array("streams", candidates,
                 [](const Candidate& each) { return each.caller != nullptr ? "-1" : number(each.operation.stream); });
+  text += array("branches", candidates, [](const Candidate& each) { return number(each.operation.branch); });
   text += array("numbers", candidates, [](const Candidate& each) { return number(each.option.done); });
   text +=
       array("reads", candidates, of_operation([this](const Operation& each) { return ranges_text(each, each.reads); }));

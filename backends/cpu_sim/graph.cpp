@@ -21,12 +21,7 @@ class LaunchGraph final : public Command {
   Progress execute(Stream& stream) noexcept override {
     return run_->begin(stream, cookie_, static_cast<const Record*>(CommandQueue::tail_of(*this)));
   }
-  void describe(Operation& out) const override {
-    out.kind = Operation::Kind::graph;
-    out.what = "graph";
-    out.touches_all = true;
-    if (out.wants_nodes) run_->describe(out.nodes);
-  }
+  void describe(Operation& out) const override { run_->describe(out); }
 
  private:
   Ref<GraphRun> run_;

@@ -37,6 +37,7 @@ class GraphPlan::Compiler {
   void compile() {
     if (desc_.node_count == 0 || desc_.nodes == nullptr || desc_.node_stride == 0) bad_argument("a graph has no nodes");
     for (std::uint32_t i = 0; i < desc_.node_count; ++i) nodes_[i].given = backend::node_at(desc_, i);
+    plan_.node_count = desc_.node_count;
     check_dependencies();
     make_chains();
     for (Chain& chain : plan_.chains) fill(chain);
@@ -91,6 +92,7 @@ class GraphPlan::Compiler {
     const std::uint32_t head = heads_[number];
     const anyplace_graph_node& first = nodes_[head].given;
     chain.dependencies = first.dependency_count;
+    chain.node = head;
     if (first.kind == ANYPLACE_GRAPH_NODE_HOST_FUNCTION) {
       if (first.function == nullptr) bad_node(head, "has a host function that is null");
       chain.kind = Chain::host_function;
@@ -102,7 +104,10 @@ class GraphPlan::Compiler {
       plan_.waits.push_back(backend::from_handle<Event>(first.event));
     } else {
       chain.begin = static_cast<std::uint32_t>(plan_.steps.size());
-      for (std::uint32_t i = head; i != none; i = nodes_[i].next) add_step(i);
+      for (std::uint32_t i = head; i != none; i = nodes_[i].next) {
+        add_step(i);
+        plan_.step_nodes.resize(plan_.steps.size(), i);  // An empty node has no step.
+      }
       chain.end = static_cast<std::uint32_t>(plan_.steps.size());
     }
   }
@@ -228,9 +233,8 @@ GraphPlan::GraphPlan(Engine& engine, Device& device, const anyplace_graph_desc& 
   Compiler(*this, engine, device, desc).compile();
 }
 
-namespace {
-
-void describe_step(const GraphPlan::Step& step, Operation& out) {
+void GraphPlan::describe_step(std::uint32_t number, Operation& out) const {
+  const Step& step = steps[number];
   switch (step.kind) {
     case GraphPlan::Step::launch:
       return out.be_kernel(step.kernel->name(), 1, threads_of(step.packed));
@@ -239,13 +243,11 @@ void describe_step(const GraphPlan::Step& step, Operation& out) {
     case GraphPlan::Step::fill:
       return out.be_fill(step.address, step.bytes * step.count);
     case GraphPlan::Step::record:
-      return;
+      return out.be_silent("record");
     default:
       return step.work_->describe(out);
   }
 }
-
-}  // namespace
 
 void GraphPlan::describe(std::vector<Operation>& out) const {
   std::vector<std::vector<std::uint32_t>> after(chains.size());
@@ -257,7 +259,7 @@ void GraphPlan::describe(std::vector<Operation>& out) const {
       const auto before = static_cast<std::uint32_t>(out.size() - 1);
       out.emplace_back();
       out.back().after.push_back(before);
-      describe_step(steps[step], out.back());
+      describe_step(step, out.back());
     }
     const auto last = static_cast<std::uint32_t>(out.size() - 1);
     for (std::uint32_t s = chain.first_successor; s < chain.last_successor; ++s) after[successors[s]].push_back(last);

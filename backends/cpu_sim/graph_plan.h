@@ -63,6 +63,7 @@ class GraphPlan {
     std::uint32_t end = 0;
     std::uint32_t first_successor = 0;  // It is an index in successors.
     std::uint32_t last_successor = 0;   // It is the one behind the last.
+    std::uint32_t node = 0;             // It is the number of the first node.
   };
 
   struct HostCall {
@@ -82,16 +83,26 @@ class GraphPlan {
     return successors.data() + chain.first_successor;
   }
 
+  /// Describes one step, for the deterministic mode. A record is silent.
+  void describe_step(std::uint32_t step, Operation& out) const;
+  /// Returns the number of a node: of that step of a chain, or of a chain's only node if it isn't one of steps. Nodes
+  /// are numbered as the graph's description has them.
+  std::uint32_t node_of(const Chain& chain, std::uint32_t step) const noexcept {
+    return chain.kind == Chain::steps && step != chain.end ? step_nodes[step] : chain.node;
+  }
+
   /// Describes the nodes that take time, in an order in which they can run (Operation::nodes).
   void describe(std::vector<Operation>& out) const;
 
   std::vector<Chain> chains;
   std::vector<Step> steps;
+  std::vector<std::uint32_t> step_nodes;  // It has the number of each step's node.
   std::vector<std::uint32_t> successors;
   std::vector<HostCall> host_calls;
   std::vector<Event*> records;
   std::vector<Event*> waits;
-  bool has_spread = false;  // It says whether any step is of that kind.
+  bool has_spread = false;       // It says whether any step is of that kind.
+  std::uint32_t node_count = 0;  // The graph has so many nodes.
 
  private:
   class Compiler;

@@ -39,6 +39,9 @@ GraphRun::GraphRun(backend::Host host, Engine& engine, Device& device, const any
   for (std::uint32_t i = 0; i < plan_.size(); ++i) {
     if (plan_.chains[i].kind == Chain::wait) waits_.emplace_back(*this, i);
   }
+  if (const Director* const director = Director::get(); director != nullptr && !director->has_profile()) {
+    branches_ = std::make_unique<GraphBranches>(*this, plan_);
+  }
   std::vector<Ref<Stamp>> stamps;
   for (const Event* event : plan_.records) stamps.push_back(event->timing() ? make_ref<Stamp>() : Ref<Stamp>());
   records_.reserve(stamps.size());
@@ -70,6 +73,18 @@ void GraphRun::set_records() noexcept {
   }
 }
 
+void GraphRun::describe(Operation& out) const {
+  if (branches_ != nullptr) {
+    out.be_silent("graph");  // Its nodes are the operations.
+    out.operations = plan_.node_count;
+    return;
+  }
+  out.kind = Operation::Kind::graph;
+  out.what = "graph";
+  out.touches_all = true;
+  if (out.wants_nodes) plan_.describe(out.nodes);
+}
+
 // ---- Running -------------------------------------------------------------------------------------------------------
 
 Progress GraphRun::begin(Stream& stream, std::uint64_t cookie, const Record* waits) noexcept {
@@ -78,6 +93,10 @@ Progress GraphRun::begin(Stream& stream, std::uint64_t cookie, const Record* wai
   scheduler_ = &stream.scheduler();
   cookie_ = cookie;
   wait_for_ = waits;
+  if (branches_ != nullptr) [[unlikely]] {
+    branches_->begin(stream, waits);
+    return Progress::elsewhere;
+  }
   job_->begin_joint(*this);
   {
     const std::lock_guard lock(lock_);
@@ -273,10 +292,7 @@ void GraphRun::carry_out(const Deferred& deferred) noexcept {
 
 // ---- Host functions and waits --------------------------------------------------------------------------------------
 
-/// The host thread calls this.
-HostWork* GraphRun::call_host_function(std::uint32_t number) noexcept {
-  const GraphPlan::HostCall& called = plan_.host_calls[number];
-  backend::acquire_from_sanitizer(&progress_[called.chain]);
+void GraphRun::invoke(const GraphPlan::HostCall& called) noexcept {
   // The core catches what its users throw; this is for hosts that don't.
   try {
     called.function(called.user, ANYPLACE_STATUS_OK);
@@ -285,6 +301,17 @@ HostWork* GraphRun::call_host_function(std::uint32_t number) noexcept {
   } catch (...) {
     host_.stream_fault(cookie_, ANYPLACE_STATUS_HOST_FUNCTION_FAILED, "it threw something that is no std::exception");
   }
+}
+
+/// The host thread calls this.
+HostWork* GraphRun::call_host_function(std::uint32_t number) noexcept {
+  const GraphPlan::HostCall& called = plan_.host_calls[number];
+  if (branches_ != nullptr) [[unlikely]] {
+    invoke(called);
+    return branches_->host_function_called(called.chain);
+  }
+  backend::acquire_from_sanitizer(&progress_[called.chain]);
+  invoke(called);
   Stream& stream = *stream_;
   Deferred deferred;
   HostWork* next = nullptr;
@@ -354,6 +381,19 @@ GraphRun::End GraphRun::run_steps(std::uint32_t chain, Worker& worker) noexcept 
     }
   }
   return End::done;
+}
+
+void GraphRun::run_alone(std::uint32_t number) noexcept {
+  Step& step = plan_.steps[number];
+  if (step.kind == Step::launch) {
+    anyplace_block block = one_block(step.packed);
+    return step.kernel->run_one_block(block, nullptr, cookie_);
+  }
+  run_step(step);
+}
+
+void GraphRun::post_host_function(std::uint32_t number) noexcept {
+  stream_->device().host_thread().post(calls_[number]);
 }
 
 /// Runs a step that is neither a simple launch nor spread.

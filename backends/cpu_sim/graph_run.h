@@ -20,6 +20,7 @@
 #include <memory>
 #include <vector>
 
+#include "graph_branches.h"
 #include "graph_plan.h"
 #include "host_thread.h"
 #include "record.h"
@@ -46,11 +47,17 @@ class GraphRun final : public RefCounted<GraphRun>, private JointWork {
   void set_records() noexcept;
 
   // -- For the command.
-  /// Describes the nodes that do something, for the deterministic mode.
-  void describe(std::vector<Operation>& out) const { plan_.describe(out); }
+  /// Describes a launch, for the deterministic mode.
+  void describe(Operation& out) const;
   /// Runs a launch; the thread that executes the stream calls it. `waits` are from read_waits(), and live until the
   /// launch is complete. It returns Progress::elsewhere if another thread completes the launch.
   Progress begin(Stream& stream, std::uint64_t cookie, const Record* waits) noexcept;
+
+  // -- For GraphBranches.
+  /// Runs the step with that number on the calling thread alone.
+  void run_alone(std::uint32_t number) noexcept;
+  /// Lets the host thread call a host function.
+  void post_host_function(std::uint32_t number) noexcept;
 
  private:
   friend class RefCounted<GraphRun>;
@@ -129,6 +136,7 @@ class GraphRun final : public RefCounted<GraphRun>, private JointWork {
 
   // -- For host functions and waits, which no worker runs.
   HostWork* call_host_function(std::uint32_t number) noexcept;
+  void invoke(const GraphPlan::HostCall& called) noexcept;
   void end_wait(std::uint32_t chain) noexcept;
   void carry_out(const Deferred& deferred) noexcept;
 
@@ -177,6 +185,8 @@ class GraphRun final : public RefCounted<GraphRun>, private JointWork {
   std::unique_ptr<Spread[]> spreads_;  // It has one element for each chain, if any has a step that is spread.
   std::deque<Call> calls_;             // It has one element for each host function.
   std::deque<Wait> waits_;             // It has one element for each wait.
+
+  std::unique_ptr<GraphBranches> branches_;  // It is null unless launches run node by node.
 };
 
 }  // namespace anyplace::cpu_sim

@@ -27,12 +27,14 @@ struct Operation {
   std::uint64_t stream = 0;  ///< It is the stream's number, from 1 in the order of their making.
   std::uint64_t done = 0;    ///< The stream has executed so many operations before this one.
   std::uint64_t left = 0;    ///< The stream has so many commands left, with this one.
+  std::uint64_t branch = 0;  ///< 0, or of a graph's node: nodes that have no order are of different branches
   const Timeline* timeline = nullptr;
   Record waits_for;  ///< The stream is or was parked on it.
 
   // The command fills these in.
   /// It says that the command only keeps order or books: it is executed as soon as it is ready, and is no choice.
   bool is_silent = false;
+  std::uint64_t operations = 1;    ///< The command counts as so many operations: a graph as its nodes.
   bool waits_for_process = false;  ///< Another process may end the stream's wait.
   Kind kind = Kind::other;
   std::string what = "operation";
@@ -57,6 +59,7 @@ struct Operation {
   void be_silent(const char* name) {
     what = name;
     is_silent = true;
+    operations = 0;
   }
   void read(anyplace_address begin, std::uint64_t count) { reads.push_back({begin, begin + count}); }
   void write(anyplace_address begin, std::uint64_t count) { writes.push_back({begin, begin + count}); }

@@ -92,28 +92,33 @@ class Pct final : public Strategy {
     while (changes_.size() < changes) changes_.insert(random_.below(choices));
   }
   std::size_t choose(std::span<const Option> options, std::size_t) override {
-    if (changes_.contains(choices_++)) priorities_[options[highest(options)].actor] = -++lowered_;
+    if (changes_.contains(choices_++)) priorities_[who(options[highest(options)])] = -++lowered_;
     return highest(options);
   }
-  void forget(std::uint64_t actor) noexcept override { priorities_.erase(actor); }
+  void forget(std::uint64_t actor) noexcept override {
+    priorities_.erase(priorities_.lower_bound({actor, 0}), priorities_.upper_bound({actor, UINT64_MAX}));
+  }
 
  private:
+  using Who = std::pair<std::uint64_t, std::uint64_t>;  // an actor, and its branch
+
+  static Who who(const Option& option) noexcept { return {option.actor, option.branch}; }
   std::size_t highest(std::span<const Option> options) {
     std::size_t found = 0;
     for (std::size_t i = 0; i < options.size(); ++i) {
-      if (priority(options[i].actor) > priority(options[found].actor)) found = i;
+      if (priority(who(options[i])) > priority(who(options[found]))) found = i;
     }
     return found;
   }
-  std::int64_t priority(std::uint64_t actor) {
-    const auto known = priorities_.find(actor);
+  std::int64_t priority(const Who& one) {
+    const auto known = priorities_.find(one);
     if (known != priorities_.end()) return known->second;
-    return priorities_[actor] = static_cast<std::int64_t>(random_.next() >> 1);
+    return priorities_[one] = static_cast<std::int64_t>(random_.next() >> 1);
   }
 
   Random random_;
   std::set<std::uint64_t> changes_;  // At these choices the actor that would go on falls behind all others.
-  std::map<std::uint64_t, std::int64_t> priorities_;
+  std::map<Who, std::int64_t> priorities_;
   std::uint64_t choices_ = 0;
   std::int64_t lowered_ = 0;
 };

@@ -29,6 +29,7 @@ struct Option {
   std::uint64_t done = 0;     ///< The actor has made so many calls, or its stream has executed so many operations.
   std::uint64_t left = 0;     ///< A stream has so many commands left; it is 0 for a thread.
   std::uint64_t touched = 0;  ///< It has a bit for each allocation that the operation may touch, by number modulo 64.
+  std::uint64_t branch = 0;   ///< It tells options of one actor apart: the nodes of a graph that have no order.
 };
 
 class Strategy {

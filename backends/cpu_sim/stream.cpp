@@ -271,7 +271,7 @@ void Stream::step() noexcept {
   Slice slice{timeline_.value() + 1, true};
   Operation next;
   describe(next);
-  if (!next.is_silent) ++stepped_;
+  stepped_ += next.operations;
   const End end = run_slice(slice);
   if (end == End::ready) scheduler.enqueue(*this);
   if (slice.next != nullptr) scheduler.enqueue_woken(*slice.next);
@@ -292,13 +292,17 @@ void locate(Operation& copy, Device& device) {
 
 }  // namespace
 
-void Stream::describe(Operation& out) {
+void Stream::describe_itself(Operation& out) const {
   out.device = device_->index();
   out.stream = number_;
   out.done = stepped_;
   out.left = submitted() - timeline_.value();
   out.timeline = &timeline_;
   out.waits_for = waits_for_.read();
+}
+
+void Stream::describe(Operation& out) {
+  describe_itself(out);
   if (out.left == 0) return;
   describe_front(out);
   if (out.kind == Operation::Kind::copy) locate(out, *device_);

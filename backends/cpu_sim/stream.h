@@ -127,6 +127,10 @@ class Stream final : public Task {
   Done run() noexcept override;
   void step() noexcept override;
   void describe(Operation& out) override;
+  /// Describes the stream, and not what it does next.
+  void describe_itself(Operation& out) const;
+  /// Returns how many operations the deterministic mode has taken of the stream.
+  std::uint64_t stepped() const noexcept { return stepped_; }
   /// Completes the command whose execution was passed on (Progress::elsewhere), and passes the stream on.
   void finish_elsewhere() noexcept;
   /// Does what finish_elsewhere() does, when the host thread has executed the command. If the host thread executes the

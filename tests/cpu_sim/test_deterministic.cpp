@@ -129,6 +129,31 @@ TEST_CASE("Given a copy from pageable memory, Then lazy reads it at the wait, an
   CHECK_THAT(run("late_copy", "eager").out, Catch::Contains("copied 1"));
 }
 
+TEST_CASE("Given a graph, Then its nodes are operations with names, which come in any order that it allows") {
+  std::set<std::string> orders;
+  for (int seed = 0; seed < 60; ++seed) {
+    const Scheduled ended = run("graph_of_two_branches", "random", std::to_string(seed));
+    CHECK(ended.status == 0);
+    orders.insert(ended.out.substr(ended.out.find("order "), 11));
+  }
+  CHECK(orders.size() > 5);  // There are 15.
+  for (const std::string& each : orders) {
+    INFO(each);
+    CHECK(each.find('a', 6) < each.find('b', 6));
+    CHECK(std::max(each.find('b', 6), each.find('c', 6)) < each.find('d', 6));
+    CHECK(each.find('x', 6) != std::string::npos);
+  }
+  const Scheduled plain = run("graph_of_two_branches", "eager");
+  CHECK_THAT(plain.out, Catch::Contains("order acbdx"));
+  CHECK_THAT(plain.report, Catch::Contains("\"number\":0,\"what\":\"kernel ") && Catch::Contains("(node 0)\""));
+  CHECK_THAT(plain.report, Catch::Contains("\"number\":3,\"what\":\"kernel ") && Catch::Contains("(node 3)\""));
+  // The stream's next operation counts on behind the nodes.
+  CHECK_THAT(plain.report, Catch::Contains("\"number\":4,\"what\":\"host function\""));
+  const test::TempDir folder;
+  const std::string second_first = folder.write("choices", "s1.0 s1.2\n");
+  CHECK_THAT(run("graph_of_two_branches", "choices:" + second_first).out, Catch::Contains("order cabdx"));
+}
+
 TEST_CASE("Given two threads that wait for one event and one for its stream, Then which goes on first is a choice") {
   std::set<std::string> orders;
   for (int seed = 0; seed < 40; ++seed) {
@@ -461,6 +486,30 @@ TEST_CASE("Program: memory is used that was freed in a stream's order", "[.freed
   check(plugin->memory_free_async(plugin.self(), stream.handle, memory));
   CHECK(stream.synchronize());
   *reinterpret_cast<volatile char*>(memory) = 1;
+}
+
+TEST_CASE("Program: a graph has two branches that join, and another stream works", "[.graph_of_two_branches]") {
+  Plugin plugin;
+  Stream stream(plugin), other(plugin);
+  std::mutex mutex;
+  std::string order;
+  const auto adds = [&](char name) {
+    return [&order, &mutex, name] {
+      const std::lock_guard lock(mutex);
+      order += name;
+    };
+  };
+  Kernel a(plugin, adds('a')), b(plugin, adds('b')), c(plugin, adds('c')), d(plugin, adds('d'));
+  GraphNodes nodes;
+  const std::uint32_t first = nodes.kernel(a, {}), second = nodes.kernel(b, {first}), third = nodes.kernel(c, {});
+  nodes.kernel(d, {second, third});
+  Graph graph(plugin, nodes);
+  graph.launch(stream);
+  other.run(adds('x'));
+  stream.host([] {});
+  CHECK(stream.synchronize());
+  CHECK(other.synchronize());
+  WARN("order " << order);
 }
 
 TEST_CASE("Program: a stream waits for a stream whose gate nobody opens", "[.deadlock]") {

@@ -107,6 +107,24 @@ class BruteForce {
   std::set<std::string> orders_;
 };
 
+/// All orders in which the nodes of the program `graph` can run: before, between or behind the returns of two calls,
+/// the launch and the record of an event that the library makes behind it. With `by_class` those are one that differ in
+/// the order of nodes between two returns alone.
+std::size_t orders_of_graph(int nodes, bool by_class) {
+  constexpr int calls = 2;
+  std::set<std::string> orders;
+  const std::function<void(unsigned, int, const std::string&)> go_on = [&](unsigned ran, int returned,
+                                                                           const std::string& order) {
+    if (ran + 1 == 1u << nodes && returned == calls) orders.insert(order);
+    if (returned < calls) go_on(ran, returned + 1, order + "(" + std::to_string(ran) + ")");
+    for (int node = 0; node < nodes; ++node) {
+      if ((ran >> node & 1) == 0) go_on(ran | 1u << node, returned, by_class ? order : order + std::to_string(node));
+    }
+  };
+  go_on(0, 0, "");
+  return orders.size();
+}
+
 }  // namespace
 
 // A case for each fourth of the programs, because all of them take longer than a case may.
@@ -180,6 +198,25 @@ TEST_CASE("All schedules of a small program are as many as a brute force counts"
       INFO(reduced.out << reduced.err);
       CHECK(reduced.json().at("exhaustive").at("complete") == true);
       CHECK(reduced.json().at("exhaustive").at("schedules") == BruteForce(first, second, !shares).count());
+    }
+  }
+}
+
+TEST_CASE("All schedules of a graph whose nodes have no order are as many as a brute force counts") {
+  CHECK(orders_of_graph(3, false) == 60);  // 3! orders of the nodes, and two returns among them
+  CHECK(orders_of_graph(3, true) == 27);   // each node is before, between or behind the returns
+  for (const int nodes : {1, 2, 3}) {
+    for (const bool shares : {true, false}) {
+      const Words program{"graph", std::to_string(nodes), shares ? "1" : "2"};
+      INFO(nodes << " nodes, " << (shares ? "one allocation" : "an allocation of each node's own"));
+      const test::TempDir folder;
+      const Run all = explore(folder, {"--exhaustive", "--no-reduction"}, program);
+      INFO(all.out << all.err);
+      CHECK(all.json().at("exhaustive").at("complete") == true);
+      CHECK(all.json().at("exhaustive").at("schedules") == orders_of_graph(nodes, false));
+      const Run reduced = explore(folder, {"--exhaustive"}, program);
+      INFO(reduced.out << reduced.err);
+      CHECK(reduced.json().at("exhaustive").at("schedules") == orders_of_graph(nodes, !shares));
     }
   }
 }

@@ -100,6 +100,28 @@ constexpr Program programs[] = {
        if (right) bed.b.wait_stream(bed.a);
        return bed.get(bed.b, bed.x) == 2;
      }},
+    {"nodes_without_order", "two nodes of a graph are taken to run in the order in which they were added", 1,
+     [](Bed& bed, bool right) {
+       Graph graph(bed.device);
+       const GraphNode first = graph.add_memset32({}, bed.x, 2);
+       const GraphNode second = graph.add_memset32({}, bed.x, 3);
+       if (right) graph.add_dependency(first, second);
+       const GraphExec exec = graph.instantiate();
+       exec.launch(bed.a);
+       return bed.get(bed.a, bed.x) == 3;
+     }},
+    {"between_two_nodes", "a stream reads what a node of a graph writes for the next one", 2,
+     [](Bed& bed, bool right) {
+       Graph graph(bed.device);
+       const GraphNode first = graph.add_memset32({}, bed.x, 7);
+       graph.add_memset32({first}, bed.x, 2);
+       const GraphExec exec = graph.instantiate();
+       exec.launch(bed.a);
+       if (right) bed.b.wait_stream(bed.a);
+       const bool is_right = bed.get(bed.b, bed.x) != 7;
+       bed.a.synchronize();
+       return is_right;
+     }},
 };
 
 }  // namespace
