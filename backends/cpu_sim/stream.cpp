@@ -271,7 +271,7 @@ void Stream::step() noexcept {
   Slice slice{timeline_.value() + 1, true};
   Operation next;
   describe(next);
-  if (!next.is_silent) ++stepped_;
+  if (!next.is_silent || next.message != nullptr) ++stepped_;
   const End end = run_slice(slice);
   if (end == End::ready) scheduler.enqueue(*this);
   if (slice.next != nullptr) scheduler.enqueue_woken(*slice.next);
