@@ -154,10 +154,13 @@ class CpuSimBackend final : public DeviceBackend {
   // -- Gates.
   anyplace_gate gate_create(std::int32_t device) override {
     engine_.device(device);
-    return to_handle(make_ref<Gate>().detach());
+    Ref<Gate> gate = make_ref<Gate>();
+    gate->is_message = Director::get() != nullptr && Director::get()->is_rank();
+    return to_handle(gate.detach());
   }
   void gate_open(anyplace_gate gate) override {
     const Ref<Gate> opened = Ref<Gate>::share(*from_handle<Gate>(gate));
+    if (opened->is_message) return Director::get()->message_came(*opened);
     opened->open();
   }
   void gate_destroy(anyplace_gate gate) override { from_handle<Gate>(gate)->release(); }

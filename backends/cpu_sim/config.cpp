@@ -82,7 +82,9 @@ void read_deterministic(Config& config) {
   config.seed = count_variable("ANYPLACE_CPU_SIM_SEED", 0, UINT64_MAX, 0);
   config.prints_hash = count_variable("ANYPLACE_CPU_SIM_HASH", 0, 1, 0) == 1;
   if (const std::string strategy = variable("ANYPLACE_CPU_SIM_STRATEGY"); !strategy.empty()) config.strategy = strategy;
-  config.report = variable("ANYPLACE_CPU_SIM_REPORT");
+  if (config.deterministic) config.job = Job::from_environment();
+  config.report = file_of_rank(variable("ANYPLACE_CPU_SIM_REPORT"), config.job);
+  if (config.strategy.starts_with("choices:")) config.strategy = file_of_rank(config.strategy, config.job);
 }
 
 }  // namespace

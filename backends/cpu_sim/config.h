@@ -19,6 +19,7 @@
 //                                   (processor.h); default: what the processor has
 //   ANYPLACE_CPU_SIM_MODE           threads (the default) or deterministic, as docs/cpu_sim-deterministic.md says, with
 //                                   the following, which mean something there only
+//                                   (and with the variables by which launchers number ranks, job.h)
 //   ANYPLACE_CPU_SIM_SEED           a number, default 0
 //   ANYPLACE_CPU_SIM_STRATEGY       who chooses, default random, with a profile eager
 //   ANYPLACE_CPU_SIM_REPORT         the file of the report, default none
@@ -31,6 +32,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+
+#include "job.h"
 
 namespace anyplace::cpu_sim {
 
@@ -50,7 +53,8 @@ struct Config {
   // What follows has a meaning in the deterministic mode only.
   bool deterministic = false;
   bool prints_hash = false;
-  std::uint64_t seed = 0;
+  Job job;                                 ///< which rank of which job this process is
+  std::uint64_t seed = 0;                  ///< the job's; seed_of_rank() makes the process's own
   std::string strategy = "random";         ///< make_strategy() parses it.
   std::string report;                      ///< It is empty if none is written.
   std::shared_ptr<const Profile> profile;  ///< It is null if there is none.

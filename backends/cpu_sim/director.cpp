@@ -235,11 +235,13 @@ void Director::direct(Lock& lock) {
       continue;
     }
     stuck_since_ns_ = 0;
+    if (has_board_) board_.say_moving();
     const std::size_t taken = found.size() == 1 ? 0 : choose(found);
     if (found[taken].task != nullptr) {
       execute(lock, found[taken]);
     } else {
       holder_ = found[taken].caller;
+      refused_.clear();
       if (time_ != nullptr) set_clock(found[taken].time_ns);
       holder_->turn.notify_one();
     }
@@ -283,6 +285,7 @@ std::vector<Director::Candidate> Director::candidates() {
   // profile time has passed since.
   if (all_enter && time_ == nullptr) return found;
   add_operations(found);
+  add_messages(found);
   mark_needed(found);
   const auto asks_in_vain = [](const Candidate& each) {
     return each.caller != nullptr && each.caller->in_vain >= most_in_vain;
@@ -458,21 +461,27 @@ void Director::supervise() noexcept {
   constexpr std::chrono::milliseconds pause(1);
   // A thread that computes between two calls isn't one that waits, unless it does so for very long.
   constexpr std::int64_t long_patience_ns = 500'000'000;
+  // A rank's thread may wait for the one that receives, which is no thread that is waited for, but for so many looks.
+  const unsigned enough_looks = is_rank() ? 20 : 1;
+  unsigned looks = 0;
   Lock lock = enter();
   supervisor_id_ = this_thread();
   while (!stopped_) {
-    if (ready_.empty()) {
+    if (ready_.empty() && !is_rank()) {
       supervise_.wait(lock);
       continue;
     }
     supervise_.wait_for(lock, pause);
-    if (holder_ != nullptr || directing_ || ready_.empty() || is_somebody_here()) continue;
-    if (!threads_.is_known() || !look_at_threads(long_patience_ns)) continue;
+    const bool may_choose = holder_ == nullptr && !directing_ && !is_somebody_here() &&
+                            (!ready_.empty() || has_messages()) && threads_.is_known();
+    looks = may_choose && look_at_threads(long_patience_ns) ? looks + 1 : 0;
+    if (looks < enough_looks) continue;
+    looks = 0;
     directing_ = true;
     note_submissions();
     if (!execute_silent(lock)) {
       const std::vector<Candidate> found = candidates();
-      execute(lock, found[found.size() == 1 ? 0 : choose(found)]);
+      if (!found.empty()) execute(lock, found[found.size() == 1 ? 0 : choose(found)]);
     }
     directing_ = false;
     give_turn(nullptr);
@@ -511,6 +520,8 @@ void Director::run_executor(Executor& executor) noexcept {
 
 /// Executes the candidate's operation, and returns when it is over or blocked.
 void Director::execute(Lock& lock, const Candidate& candidate) {
+  if (candidate.operation.message != nullptr) return receive(lock, candidate);
+  refused_.clear();
   const std::int64_t begin_ns = time_ == nullptr ? now_ns() : time_->take(*candidate.task);
   const std::int64_t real_begin_ns = cpu_sim::now_ns();
   set_clock(time_ == nullptr ? begin_ns + costs_.operation_ns(candidate.operation) : candidate.time_ns);
@@ -572,6 +583,7 @@ bool Director::stop(const Deadline& deadline) {
   if (stopped_.exchange(true)) return true;
   const bool over = deadline.wait(rest_, lock, [this] { return own_work_is_over(); });
   report_end();
+  board_.leave();
   std::vector<std::thread> threads;
   for (const auto& executor : executors_) {
     executor->wake.notify_one();

@@ -43,6 +43,7 @@
 #include "cost_model.h"
 #include "operation.h"
 #include "process_threads.h"
+#include "rank_board.h"
 #include "record.h"
 #include "schedule_report.h"
 #include "strategy.h"
@@ -109,6 +110,12 @@ class Director {
   bool leave_turn(const char* why);
   void take_turn_again();
 
+  // -- For messages of other ranks (director_messages.cpp).
+  /// Returns whether this process is a rank of a job with several.
+  bool is_rank() const noexcept { return job_.has_ranks(); }
+  /// Notes that a message came, for which a stream waits at the gate. The stream goes on when that is chosen.
+  void message_came(Gate& gate) noexcept;
+
   /// Returns the real time that operations have taken so far.
   std::int64_t worked_ns() const noexcept { return worked_ns_.load(std::memory_order_relaxed); }
   std::int64_t now_ns() const noexcept { return clock_ns_.load(std::memory_order_relaxed); }
@@ -158,6 +165,10 @@ class Director {
   };
   static constexpr std::uint64_t unnumbered = UINT64_MAX;
 
+  // Threads and streams are numbered apart from each other (Option::actor).
+  static constexpr std::uint64_t actor_of_thread(std::uint64_t number) { return 2 * number; }
+  static constexpr std::uint64_t actor_of_stream(std::uint64_t number) { return 2 * number + 1; }
+
   using Lock = std::unique_lock<std::mutex>;
 
   Lock enter() noexcept;
@@ -192,6 +203,17 @@ class Director {
   Executor& idle_executor();
   void run_executor(Executor& executor) noexcept;
 
+  // -- Messages (director_messages.cpp). All are called under mutex_.
+  void add_messages(std::vector<Candidate>& candidates);
+  bool has_messages();
+  void receive(Lock& lock, const Candidate& candidate);
+  bool choose_again(const Candidate& candidate);
+  bool has_other(const Candidate& candidate);
+  std::int64_t first_deadline() const noexcept;
+  void join_board();
+  RankBoard::Verdict ask_board(bool has_other, bool& has_moved);
+  bool only_others_may_act();
+
   // -- Rest (director_rest.cpp). All are called under mutex_.
   void settle(Lock& lock);
   bool own_work_is_over() const noexcept;
@@ -222,7 +244,9 @@ class Director {
   static constinit thread_local Caller* this_caller_;  // It is null before the thread's first call.
 
   const CostModel costs_{};
+  const Job job_;
   const bool prints_hash_;
+  const std::string name_;                         // What is said on standard error begins with it.
   std::atomic<std::int64_t> clock_ns_{1'000'000};  // It is written under mutex_.
   std::atomic<std::int64_t> worked_ns_{0};
   std::atomic<bool> started_{false};
@@ -248,6 +272,13 @@ class Director {
   std::condition_variable rest_;  // It is notified when an operation or a host function is over.
   std::map<anyplace_address, Memory> memory_;
   std::uint64_t allocations_ = 0;
+  std::set<Gate*> messages_;         // They came, and their streams have yet to go on. Each is counted.
+  std::set<std::uint64_t> refused_;  // No message is chosen for these streams until something else has happened.
+  RankBoard board_;
+  bool has_board_ = false;
+  std::uint64_t received_ = 0;           // RankBoard::Look has this.
+  std::int64_t received_at_ns_ = 0;      // It rose at this real time.
+  std::int64_t receiver_before_ns_ = 0;  // The thread that receives had computed so long then.
   ProcessThreads threads_;
   std::set<std::string> said_;       // These uncontrolled things are in the report.
   std::int64_t stuck_since_ns_ = 0;  // Since this real time there has been nothing to choose from; 0 if there is.

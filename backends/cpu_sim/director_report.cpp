@@ -27,14 +27,21 @@ std::string array(const char* name, const Candidates& candidates, Write write) {
 }  // namespace
 
 Director::Director(const Config& config)
-    : prints_hash_(config.prints_hash),
-      strategy_(make_strategy(config.strategy, config.seed)),
+    : job_(config.job),
+      prints_hash_(config.prints_hash),
+      name_(config.job.has_ranks() ? "anyplace: cpu_sim: rank " + number(config.job.rank) + ": "
+                                   : std::string("anyplace: cpu_sim: ")),
+      strategy_(make_strategy(config.strategy, seed_of_rank(config.seed, config.job.rank))),
       time_(config.profile == nullptr ? nullptr : std::make_unique<VirtualTime>(config.profile)),
       report_(config.report) {
   if (time_ != nullptr) time_->advance(now_ns());
   const std::string profile = time_ == nullptr ? "" : ",\"profile\":" + json_text(config.profile->name);
+  const std::string rank =
+      !config.job.has_ranks() ? "" : ",\"rank\":" + number(config.job.rank) + ",\"ranks\":" + number(config.job.size);
+  if (!rank.empty()) report_.hash(rank);
   report_.line("{\"anyplace_cpu_sim_report\":1,\"mode\":\"deterministic\",\"strategy\":" + json_text(config.strategy) +
-               ",\"seed\":" + number(config.seed) + profile + "}");
+               ",\"seed\":" + number(config.seed) + rank + profile + "}");
+  join_board();
 }
 
 std::string Director::what_of(const Candidate& candidate) {
@@ -131,12 +138,12 @@ void Director::report_end() {
   if (const std::string unmet = strategy_->unmet(); !unmet.empty()) {
     const std::string text = "the file's deviation " + unmet + ", which never came up";
     report_.line("{\"diverged\":" + json_text(text) + "}");
-    std::fprintf(stderr, "anyplace: cpu_sim: the program and the file of choices diverge at %s\n", text.c_str());
+    std::fprintf(stderr, "%sthe program and the file of choices diverge at %s\n", name_.c_str(), text.c_str());
   }
   const std::string hash = report_.hash_text();
   report_.line("{\"end\":1,\"choices\":" + number(choices_) + ",\"ran\":" + number(ran_) + ",\"uncontrolled\":" +
                number(said_.size()) + ",\"calls\":" + number(calls_) + ",\"hash\":\"" + hash + "\"}");
-  if (prints_hash_) std::fprintf(stderr, "anyplace: cpu_sim: schedule %s\n", hash.c_str());
+  if (prints_hash_) std::fprintf(stderr, "%sschedule %s\n", name_.c_str(), hash.c_str());
 }
 
 void Director::end_diverged(const std::vector<std::string>& what, std::size_t taken) {
@@ -145,7 +152,8 @@ void Director::end_diverged(const std::vector<std::string>& what, std::size_t ta
   for (const std::string& option : what) text += option + "; ";
   text.resize(text.size() - 2);
   report_.line("{\"diverged\":" + json_text(text) + "}");
-  std::fprintf(stderr, "anyplace: cpu_sim: the program and the file of choices diverge at %s\n", text.c_str());
+  std::fprintf(stderr, "%sthe program and the file of choices diverge at %s\n", name_.c_str(), text.c_str());
+  board_.leave();
   _exit(diverged_status);
 }
 

@@ -156,6 +156,11 @@ void Director::wait_for_others(Lock& lock) {
     first_deadline = std::min(first_deadline, caller->deadline_ns);
     is_over = is_over || (caller->real_deadline_ns <= real_now && caller->deadline_ns <= first_deadline);
   }
+  bool has_moved = false;
+  const RankBoard::Verdict verdict = ask_board(first_deadline != INT64_MAX, has_moved);
+  if (verdict == RankBoard::Verdict::deadlock) end_in_deadlock();
+  is_over = is_over || (verdict == RankBoard::Verdict::choose_again && first_deadline != INT64_MAX);
+  if (has_moved) refused_.clear();
   bool others_may_act = false;
   bool background_may_act = false;
   for (auto& [id, thread] : threads_.list(false)) {
@@ -219,7 +224,10 @@ std::string Director::what_waits() {
 void Director::end_in_deadlock() {
   const std::string text = what_waits();
   report_.line("{\"deadlock\":" + json_text(text) + "}");
-  std::fprintf(stderr, "anyplace: cpu_sim: deadlock: %s\n", text.c_str());
+  std::fprintf(stderr, "%sdeadlock: %s\n", name_.c_str(), text.c_str());
+  // A launcher may kill the other ranks when one ends, so each lets all say what they wait for.
+  board_.leave();
+  if (has_board_) board_.wait_for_leaving();
   _exit(deadlock_status);
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "director.h"
+#include "wait.h"
 
 namespace anyplace::cpu_sim {
 namespace {
@@ -83,6 +84,14 @@ anyplace_status in_turn(int index, Body body) {
   return status;
 }
 
+/// Opens a gate. A message opens it in real time, on whatever thread has received it, so that is no call of the
+/// program's.
+anyplace_status open_gate(void* self, anyplace_gate gate) {
+  using Opening = ANYPLACE_DOOR(gate_open);
+  if (reinterpret_cast<const Gate*>(gate)->is_message) return Opening::behind(self, gate);
+  return Opening::directed<&submitted<anyplace_gate>>(self, gate);
+}
+
 anyplace_status allocate(void* self, std::int32_t device, std::uint32_t kind, std::uint64_t bytes,
                          anyplace_address* out) {
   return in_turn(ANYPLACE_ENTRY_INDEX_memory_allocate, [=](Director& director) {
@@ -135,7 +144,7 @@ void put_door(anyplace_backend_table& table) noexcept {
   ANYPLACE_DIRECT(stream_host_function, submitted)
   ANYPLACE_DIRECT(stream_wait_event, submitted)
   ANYPLACE_DIRECT(stream_wait_gate, submitted)
-  ANYPLACE_DIRECT(gate_open, submitted)
+  replace<ANYPLACE_DOOR(gate_open)>(table.gate_open, &open_gate);
   ANYPLACE_DIRECT(event_record, submitted)
   ANYPLACE_DIRECT(stream_query, queried)
   ANYPLACE_DIRECT(event_query, queried)

@@ -14,6 +14,8 @@
 
 namespace anyplace::cpu_sim {
 
+struct Gate;
+
 struct Operation {
   enum class Kind : std::uint8_t { other, copy, fill, kernel, host_function, graph, time_stamp };
   static constexpr std::int32_t host = -1;
@@ -35,6 +37,7 @@ struct Operation {
   /// It says that the command only keeps order or books: it is executed as soon as it is ready, and is no choice.
   bool is_silent = false;
   std::uint64_t operations = 1;    ///< The command counts as so many operations: a graph as its nodes.
+  Gate* message = nullptr;         ///< The stream waits for a message of another rank, which opens this gate.
   bool waits_for_process = false;  ///< Another process may end the stream's wait.
   Kind kind = Kind::other;
   std::string what = "operation";

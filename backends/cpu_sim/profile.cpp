@@ -42,13 +42,13 @@ struct Reader {
 };
 
 /// A number or a text, by the keys that lead to it: "memory_bytes/value".
-struct Entry {
+struct ProfileEntry {
   std::optional<double> number;
   std::string text;
   std::size_t line = 0;
   bool used = false;
 };
-using Entries = std::map<std::string, Entry>;
+using Entries = std::map<std::string, ProfileEntry>;
 
 [[noreturn]] void refuse(const std::string& file, std::size_t line, const std::string& text) {
   throw ProfileError(file + ":" + std::to_string(line) + ": " + text);
@@ -101,8 +101,8 @@ class Flatten final : public nlohmann::json_sax<Json> {
     entry().number = value;
     return true;
   }
-  Entry& entry() {
-    Entry& made = entries_[path_];
+  ProfileEntry& entry() {
+    ProfileEntry& made = entries_[path_];
     made.line = line_;
     return made;
   }
@@ -127,7 +127,7 @@ class Figures {
   Figures(const std::string& file, Entries entries) : file_(file), entries_(std::move(entries)) {}
 
   void check_version() {
-    Entry* const version = find("anyplace_device_profile");
+    ProfileEntry* const version = find("anyplace_device_profile");
     if (version == nullptr || version->number != 1.0) {
       refuse(file_, version == nullptr ? 1 : version->line, "a profile begins with \"anyplace_device_profile\": 1");
     }
@@ -136,7 +136,7 @@ class Figures {
 
   /// Returns the profile that the file's figures are put into: that of its base, or one without figures.
   Profile base() {
-    const Entry* const entry = find("base");
+    const ProfileEntry* const entry = find("base");
     if (entry == nullptr) return {};
     for (const ProfileText& known : profile_texts()) {
       if (entry->text == known.name) return parse_profile(known.text, known.name);
@@ -146,7 +146,7 @@ class Figures {
   bool has_base() const { return entries_.contains("base"); }
 
   std::string text(const std::string& key) {
-    const Entry* const entry = find(key);
+    const ProfileEntry* const entry = find(key);
     if (entry == nullptr || entry->text.empty()) {
       refuse(file_, entry == nullptr ? 1 : entry->line, "the text \"" + key + "\" is missing");
     }
@@ -156,8 +156,8 @@ class Figures {
   /// Leaves `figure` as it is if the key is missing and not required.
   void read(double& figure, const std::string& key, bool required) {
     known_ += (known_.empty() ? "" : ", ") + key;
-    const Entry* const value = find(key + "/value");
-    const Entry* const source = find(key + "/source");
+    const ProfileEntry* const value = find(key + "/value");
+    const ProfileEntry* const source = find(key + "/source");
     if (value == nullptr && source == nullptr && !entries_.contains(key)) {
       if (required && !has_base()) refuse(file_, 1, "the figure \"" + key + "\" is missing");
       return;
@@ -196,7 +196,7 @@ class Figures {
       KernelCost cost{-1, 0, 0};
       std::size_t line = 1;
       const auto read_one = [&](const char* figure, double& into) {
-        const Entry* const entry = find(key + "/" + figure);
+        const ProfileEntry* const entry = find(key + "/" + figure);
         if (entry == nullptr) return false;
         if (!entry->number) refuse(file_, entry->line, "\"" + key + "/" + figure + "\" is no number");
         check_positive(*entry, key + "/" + figure);
@@ -207,7 +207,7 @@ class Figures {
       const bool is_given = read_one("launch_ns", cost.launch_ns);
       const bool has_bytes = read_one("bytes_per_thread", cost.bytes_per_thread);
       const bool has_flops = read_one("flops_per_thread", cost.flops_per_thread);
-      const Entry* const source = find(key + "/source");
+      const ProfileEntry* const source = find(key + "/source");
       if (source != nullptr) line = source->line;
       check_kernel_keys(key);
       if (is_given == (has_bytes || has_flops)) {
@@ -236,11 +236,11 @@ class Figures {
   }
 
  private:
-  void check_positive(const Entry& entry, const std::string& key) const {
+  void check_positive(const ProfileEntry& entry, const std::string& key) const {
     if (std::isfinite(*entry.number) && *entry.number > 0) return;
     refuse(file_, entry.line, "\"" + key + "\" is " + Json(*entry.number).dump() + "; it has to be more than 0");
   }
-  void check_source(const Entry* source, std::size_t line, const std::string& key) {
+  void check_source(const ProfileEntry* source, std::size_t line, const std::string& key) {
     if (source != nullptr && find("sources/" + source->text) != nullptr) return;
     refuse(file_, line, "\"" + key + "\" has no source: \"source\" has to name one of the texts in \"sources\"");
   }
@@ -255,7 +255,7 @@ class Figures {
     }
   }
 
-  Entry* find(const std::string& key) {
+  ProfileEntry* find(const std::string& key) {
     const auto found = entries_.find(key);
     if (found == entries_.end()) return nullptr;
     found->second.used = true;

@@ -271,7 +271,8 @@ void Stream::step() noexcept {
   Slice slice{timeline_.value() + 1, true};
   Operation next;
   describe(next);
-  stepped_ += next.operations;
+  // A wait for a message is a choice, though it does nothing.
+  stepped_ += next.message != nullptr ? 1 : next.operations;
   const End end = run_slice(slice);
   if (end == End::ready) scheduler.enqueue(*this);
   if (slice.next != nullptr) scheduler.enqueue_woken(*slice.next);

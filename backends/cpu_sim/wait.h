@@ -20,6 +20,9 @@ namespace anyplace::cpu_sim {
 /// The host opens a Gate once. Its handle and the queued waits share it.
 struct Gate final : RefCounted<Gate> {
   Timeline timeline{nullptr};  // It goes from 0 to 1.
+  // It is opened by a message of another rank (Director::receive): so is each gate of a rank in the deterministic mode.
+  // It is written when the gate is made.
+  bool is_message = false;
 
   /// One thread at a time calls it.
   void open() noexcept;
@@ -35,7 +38,10 @@ class WaitGate final : public Command {
     // The command keeps the gate alive until the stream is woken; after that park() touches neither.
     return stream.park(gate_->timeline, 1) ? Progress::elsewhere : Progress::done;
   }
-  void describe(Operation& out) const override { out.be_silent("wait for a gate"); }
+  void describe(Operation& out) const override {
+    out.be_silent(gate_->is_message ? "wait for a message" : "wait for a gate");
+    if (gate_->is_message) out.message = gate_.get();
+  }
 
  private:
   Ref<Gate> gate_;

@@ -18,6 +18,12 @@ const anyplace_device_properties& properties_of(DeviceState& device, const char*
   return (properties.capabilities >> static_cast<std::uint32_t>(capability) & 1) != 0;
 }
 
+/// Whether the device's operations take virtual time. Then nothing that a program can observe may depend on how fast
+/// the core is.
+inline bool is_in_virtual_time(DeviceState& device, const char* operation) {
+  return (properties_of(device, operation).features & ANYPLACE_FEATURE_VIRTUAL_TIME) != 0;
+}
+
 /// Throws unsupported, naming the capability and the place.
 [[noreturn]] void refuse_capability(const DeviceState& device, Capability capability, const char* operation);
 

@@ -43,6 +43,9 @@ HostGroup::HostGroup(HostRuntime& runtime, const anyplace_engine_group& made, De
       table_(runtime.table()),
       group_(made.group),
       checks_(switch_variable("ANYPLACE_COMMUNICATOR_CHECK", false)),
+      in_virtual_time_(is_in_virtual_time(device, "Communicator") &&
+                       has_capability(device, Capability::gates, "Communicator") &&
+                       has_capability(device, Capability::host_functions, "Communicator")),
       takes_device_memory_((made.flags & ANYPLACE_ENGINE_DEVICE_MEMORY) != 0),
       at_once_bytes_(made.at_once_bytes),
       patience_(shortest_patience) {
@@ -108,6 +111,18 @@ void HostGroup::unstage(const HostJob& job, const std::vector<Part>& parts, Stre
   }
 }
 
+/// Has a host function set job->ready once the stream's earlier work is done.
+void HostGroup::launch_ready(const std::shared_ptr<HostJob>& job, const Pin<StreamState>& stream,
+                             const char* operation) {
+  launch_host_function(
+      *stream,
+      [job] {
+        job->ready = true;
+        HostProgress::get().wake();
+      },
+      no_deed(), operation);
+}
+
 /// Sets job->ready once the stream's earlier work is done. Called under Calls.
 void HostGroup::arrange_ready(const std::shared_ptr<HostJob>& job, const Pin<StreamState>& stream,
                               const char* operation) {
@@ -125,13 +140,7 @@ void HostGroup::arrange_ready(const std::shared_ptr<HostJob>& job, const Pin<Str
     return;
   }
   if (has_capability(device(), Capability::host_functions, operation)) {
-    launch_host_function(
-        *stream,
-        [job] {
-          job->ready = true;
-          HostProgress::get().wake();
-        },
-        no_deed(), operation);
+    launch_ready(job, stream, operation);
     return;
   }
   const std::shared_ptr<EventState> event = make_event(device(), 0, operation);
@@ -167,11 +176,46 @@ void HostGroup::enlist(const std::shared_ptr<HostJob>& job, StreamState& stream,
   last = job;
 }
 
+/// Submits a job where operations take virtual time. The backend may execute other operations during each call, and may
+/// wait for the job's own end, so the calls are made without the lock of the engines' calls, and with the job enlisted.
+/// How far the engine has come in real time is never asked: the stream waits for each job.
+void HostGroup::submit_in_virtual_time(const std::shared_ptr<HostJob>& job, const Pin<StreamState>& stream,
+                                       const char* operation) {
+  job->wait = make_host_wait(*stream, operation);
+  try {
+    const HostProgress::Calls calls;
+    if (const std::optional<Error> failed = failure()) throw Error(*failed);
+    runtime_.require_open(device().place, operation);
+    HostProgress::get().add(shared_from_this());
+    if (is_of_all_ranks(*job)) job->header.sequence = ++sequence_;
+    jobs_.push_back(job);
+  } catch (...) {
+    signal_cross_wait(*job->wait, nullptr);
+    throw;
+  }
+  try {
+    launch_ready(job, stream, operation);
+  } catch (...) {  // the job is never ready
+    {
+      const HostProgress::Calls calls;
+      std::erase(jobs_, job);
+    }
+    signal_cross_wait(*job->wait, nullptr);
+    throw;
+  }
+  submit_host_wait(*stream, *job->wait, operation);
+}
+
 void HostGroup::submit(const Pin<StreamState>& stream, const std::vector<Part>& parts, const char* operation) {
   const auto job = std::make_shared<HostJob>();
   job->parts = parts;
   job->stream_id = stream->id;
   stage(*job, stream);
+  if (in_virtual_time_) {
+    submit_in_virtual_time(job, stream, operation);
+    unstage(*job, parts, StreamView(stream->id));
+    return;
+  }
   Signals done;
   {
     const HostProgress::Calls calls;
@@ -198,7 +242,7 @@ bool HostGroup::is_at_once(const std::vector<Part>& parts) const noexcept {
 /// it becomes a job that has been started.
 bool HostGroup::submit_at_once(const Pin<StreamState>& stream, const Part& part, const char* operation) {
   if (part.what != Collective::all_reduce || part.count * size_of(part.type) > at_once_bytes_) return false;
-  if (!takes_device_memory_ || checks_) return false;
+  if (!takes_device_memory_ || checks_ || in_virtual_time_) return false;
   const HostProgress::Calls calls;
   if (!jobs_.empty() || failure() || runtime_.is_over() || !is_surely_idle(*stream, operation)) return false;
   try {

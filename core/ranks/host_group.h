@@ -85,6 +85,9 @@ class HostGroup final : public EngineGroup, public std::enable_shared_from_this<
   void unstage(const HostJob& job, const std::vector<Part>& parts, StreamView stream) const;
   anyplace_address host_memory(HostJob& job, std::uint64_t bytes) const;
   void arrange_ready(const std::shared_ptr<HostJob>& job, const Pin<StreamState>& stream, const char* operation);
+  void launch_ready(const std::shared_ptr<HostJob>& job, const Pin<StreamState>& stream, const char* operation);
+  void submit_in_virtual_time(const std::shared_ptr<HostJob>& job, const Pin<StreamState>& stream,
+                              const char* operation);
   void enlist(const std::shared_ptr<HostJob>& job, StreamState& stream, const char* operation);
   bool is_at_once(const std::vector<Part>& parts) const noexcept;
   bool test_for_a_while(anyplace_operation operation) const;
@@ -102,7 +105,8 @@ class HostGroup final : public EngineGroup, public std::enable_shared_from_this<
   HostRuntime& runtime_;
   const anyplace_engine_table& table_;
   const anyplace_group group_;
-  const bool checks_;               ///< ANYPLACE_COMMUNICATOR_CHECK
+  const bool checks_;  ///< ANYPLACE_COMMUNICATOR_CHECK
+  const bool in_virtual_time_;
   const bool takes_device_memory_;  ///< the engine reaches the device's memory
   const std::uint64_t at_once_bytes_;
   // -- Under HostProgress::Calls.

@@ -41,9 +41,10 @@ std::unique_lock<std::mutex> HostProgress::lock_to_look() noexcept {
 
 std::unique_lock<std::mutex> HostProgress::lock_soon() noexcept {
   constexpr std::chrono::seconds longest{1};
+  std::unique_lock lock(calls_, std::try_to_lock);
+  if (lock) return lock;
   const auto until = Clock::now() + longest;
   wanting_.fetch_add(1, std::memory_order_relaxed);
-  std::unique_lock lock(calls_, std::try_to_lock);
   while (!lock && Clock::now() < until) {
     sched_yield();
     static_cast<void>(lock.try_lock());

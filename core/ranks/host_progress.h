@@ -30,13 +30,12 @@ class HostProgress {
   static HostProgress& get() noexcept;
 
   /// Holds the lock of the engines' calls. While a thread waits for it here, threads that only test let that one go
-  /// first (lock_to_look()).
+  /// first (lock_to_look()). The thread doesn't sleep meanwhile, unless that takes very long: a backend that watches
+  /// what the process's threads do sees that it runs, and doesn't take it for one that waits for the backend's work.
   class Calls {
    public:
-    Calls() : lock_(get().calls_, std::defer_lock) {
-      get().wanting_.fetch_add(1, std::memory_order_relaxed);
-      lock_.lock();
-      get().wanting_.fetch_sub(1, std::memory_order_relaxed);
+    Calls() : lock_(get().lock_soon()) {
+      if (!lock_) lock_.lock();
     }
 
    private:

@@ -210,24 +210,35 @@ void start_cross_wait(const std::shared_ptr<CrossWait>& wait, anyplace_event eve
 // -- Making one ------------------------------------------------------------------------------------------------------
 namespace {
 
-/// Returns false if the vendor's library turned out only now to have no gates; then nothing was done.
-bool wait_on_gate(StreamState& stream, CrossWait& wait, const char* operation) {
-  DeviceState& device = *stream.device;
+/// Returns null if the vendor's library turned out only now to have no gates.
+std::shared_ptr<Gate> make_gate(DeviceState& device, const char* operation) {
   auto gate = std::make_shared<Gate>();
   gate->device = &device;
   const anyplace_status made = device.table->gate_create(device.self, device.index, &gate->handle);
   if (made == ANYPLACE_STATUS_UNSUPPORTED) {
     static_cast<void>(take_message());
-    return false;
+    return nullptr;
   }
   check(made, device, operation);
+  return gate;
+}
+
+void submit_gate_wait(StreamState& stream, const std::shared_ptr<Gate>& gate, const char* operation) {
+  DeviceState& device = *stream.device;
+  const auto wait_now = [gate, handle = stream.handle] {
+    return gate->device->table->stream_wait_gate(gate->device->self, handle, gate->handle);
+  };
+  require_usable(device, operation);
+  const bool held = stream.held.load(std::memory_order_acquire) && hold_back(stream, wait_now);
+  if (!held) check(wait_now(), device, operation);
+}
+
+/// Returns false if the vendor's library turned out only now to have no gates; then nothing was done.
+bool wait_on_gate(StreamState& stream, CrossWait& wait, const char* operation) {
+  std::shared_ptr<Gate> gate = make_gate(*stream.device, operation);
+  if (gate == nullptr) return false;
   try {
-    const auto wait_now = [gate, handle = stream.handle] {
-      return gate->device->table->stream_wait_gate(gate->device->self, handle, gate->handle);
-    };
-    require_usable(device, operation);
-    const bool held = stream.held.load(std::memory_order_acquire) && hold_back(stream, wait_now);
-    if (!held) check(wait_now(), device, operation);
+    submit_gate_wait(stream, gate, operation);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
     return false;
@@ -242,6 +253,13 @@ void block(StreamState& stream, const std::shared_ptr<CrossWait>& wait, bool for
   if (foreign && has_capability(device, Capability::gates, operation) && wait_on_gate(stream, *wait, operation)) return;
   wait->held_stream = &stream;
   hold_until(stream, wait);
+}
+
+/// Adds the wait to those that aren't signalled yet. `listed` is a list of it alone.
+void add_outstanding(const std::shared_ptr<CrossWait>& wait, std::list<std::shared_ptr<CrossWait>>& listed) noexcept {
+  const std::lock_guard lock(holds().mutex);
+  wait->outstanding = listed.begin();
+  holds().outstanding.splice(holds().outstanding.end(), listed);
 }
 
 /// False if the record has been submitted meanwhile.
@@ -264,11 +282,7 @@ void wait_across(StreamState& stream, const Record& record, const char* operatio
   // The backends see a gate and a host function, and not that one stream waits for another.
   if (!record.held) note_stream_waits(producer, record.handle, stream.id);
   block(stream, wait, producer.backend != stream.device->backend, operation);
-  {
-    const std::lock_guard lock(holds().mutex);
-    wait->outstanding = listed.begin();
-    holds().outstanding.splice(holds().outstanding.end(), listed);
-  }
+  add_outstanding(wait, listed);
   try {
     // If the record was dropped, its device is lost and arrange_signal() throws, or its submission failed and the
     // event, never recorded, counts as complete.
@@ -290,10 +304,23 @@ std::shared_ptr<CrossWait> wait_for_host(StreamState& stream, void (*help)() noe
   // The list's node is allocated first, so that nothing can fail once the stream waits.
   std::list<std::shared_ptr<CrossWait>> listed{wait};
   hold_until(stream, wait);
-  const std::lock_guard lock(holds().mutex);
-  wait->outstanding = listed.begin();
-  holds().outstanding.splice(holds().outstanding.end(), listed);
+  add_outstanding(wait, listed);
   return wait;
+}
+
+std::shared_ptr<CrossWait> make_host_wait(StreamState& stream, const char* operation) {
+  require_usable(*stream.device, operation);
+  auto wait = std::make_shared<CrossWait>();
+  wait->stream_id = stream.id;
+  std::list<std::shared_ptr<CrossWait>> listed{wait};
+  wait->gate = make_gate(*stream.device, operation);
+  if (wait->gate == nullptr) refuse_capability(*stream.device, Capability::gates, operation);
+  add_outstanding(wait, listed);
+  return wait;
+}
+
+void submit_host_wait(StreamState& stream, const CrossWait& wait, const char* operation) {
+  submit_gate_wait(stream, wait.gate, operation);
 }
 
 void release_waiters_of(DeviceState& device) noexcept {

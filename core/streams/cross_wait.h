@@ -55,6 +55,12 @@ void wait_across(StreamState& stream, const Record& record, const char* operatio
 /// `help` is CrossWait::help.
 std::shared_ptr<CrossWait> wait_for_host(StreamState& stream, void (*help)() noexcept, const char* operation);
 
+/// The same by a gate of the device's, so that the backend sees the wait, in two steps, since signal_cross_wait() may
+/// be called as soon as the first one returns: makes the wait, and submits it to the stream. The caller has to signal a
+/// wait that was made also where submitting it fails.
+std::shared_ptr<CrossWait> make_host_wait(StreamState& stream, const char* operation);
+void submit_host_wait(StreamState& stream, const CrossWait& wait, const char* operation);
+
 /// Arranges for the signal of a wait whose record has just been submitted to the backend. If that fails, the wait is
 /// signalled with the failure.
 void start_cross_wait(const std::shared_ptr<CrossWait>& wait, anyplace_event event) noexcept;
