@@ -18,7 +18,7 @@
 namespace compile_trust {
 
 using namespace compile_test;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 namespace fs = std::filesystem;
 
 Error compile_error() {
