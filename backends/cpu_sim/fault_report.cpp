@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+
 #include "protection.h"
 #include "report_text.h"
 
@@ -18,10 +19,20 @@ namespace anyplace::cpu_sim {
 
 constinit thread_local const char* InKernel::current_name = nullptr;
 constinit thread_local const anyplace_block* InKernel::current_block = nullptr;
+constinit thread_local const std::uint32_t* InKernel::current_blocks = nullptr;
 
 namespace {
 
 constexpr std::size_t signal_stack_bytes = 64 << 10;
+
+/// Adds "(3, 0, 0)": the position of the block that is `further` ones behind `block` in its row.
+void add_position(ReportText& text, const anyplace_block& block, std::uint32_t further) noexcept {
+  for (int i = 0; i < 3; ++i) {
+    text.add(i == 0 ? "(" : ", ");
+    text.add(block.index[i] + (i == 0 ? further : 0));
+  }
+  text.add(")");
+}
 
 struct Signal {
   int number;
@@ -54,24 +65,29 @@ void pass_on(Signal& signal, siginfo_t* info, void* context, bool once) noexcept
 
 }  // namespace
 
+void InKernel::describe(ReportText& text) noexcept {
+  const std::uint32_t blocks = *current_blocks;
+  text.add("the kernel ");
+  text.add(current_name);
+  text.add(blocks > 1 ? ", one of the blocks " : ", block ");
+  add_position(text, *current_block, 0);
+  if (blocks <= 1) return;
+  text.add(" to ");
+  add_position(text, *current_block, blocks - 1);
+}
+
 void write_fault(int number, const void* address) noexcept {
-  const anyplace_block* const block = InKernel::current_block;
   const Signal* const signal = find(number);
-  if (block == nullptr || signal == nullptr) return;
-  InKernel::current_block = nullptr;  // The report is written once.
+  if (!InKernel::any() || signal == nullptr) return;
   ReportText line;
   line.add("anyplace: cpu_sim: ");
   line.add(signal->name);
   line.add(" at address ");
   line.add_hex(reinterpret_cast<std::uintptr_t>(address));
-  line.add(" in the kernel ");
-  line.add(InKernel::current_name);
-  line.add(", block (");
-  for (int i = 0; i < 3; ++i) {
-    if (i != 0) line.add(", ");
-    line.add(block->index[i]);
-  }
-  line.add("); what stops a process here is a fault of the kernel, or other results, on a device");
+  line.add(" in ");
+  InKernel::describe(line);
+  InKernel::current_block = nullptr;  // The report is written once.
+  line.add("; what stops a process here is a fault of the kernel, or other results, on a device");
   line.write();
 }
 

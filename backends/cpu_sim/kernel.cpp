@@ -19,6 +19,9 @@ namespace {
 
 constexpr std::uint64_t shared_alignment = 64;
 constexpr std::uint64_t max_value_alignment = 64;
+// A kernel is asked to run so many blocks as one: what a call costs is nothing to them, and the report of a fault,
+// which can't tell them apart, is still of some use.
+constexpr std::uint32_t most_joined = 256;
 
 struct Free {
   void operator()(void* memory) const noexcept { std::free(memory); }
@@ -116,12 +119,19 @@ std::uint64_t argument_bytes(const Kernel& kernel, Device& device, const anyplac
   return bytes;
 }
 
-/// Moves `index` to the next block.
-void step(std::uint32_t (&index)[3], const std::uint32_t (&grid)[3]) noexcept {
-  for (int i = 0; i < 3; ++i) {
-    if (++index[i] < grid[i]) return;
-    index[i] = 0;
-  }
+/// Moves `index` by `blocks`, which are in its row.
+void step(std::uint32_t (&index)[3], const std::uint32_t (&grid)[3], std::uint32_t blocks) noexcept {
+  if ((index[0] += blocks) < grid[0]) return;
+  index[0] = 0;
+  if (++index[1] < grid[1]) return;
+  index[1] = 0;
+  ++index[2];
+}
+
+/// Returns how many of `blocks` blocks from `block` on a kernel is asked to run as one: they are in one row.
+std::uint32_t joined(const anyplace_block& block, std::uint64_t blocks) noexcept {
+  const std::uint64_t in_row = block.grid[0] - block.index[0];
+  return static_cast<std::uint32_t>(std::min({blocks, in_row, std::uint64_t{most_joined}}));
 }
 
 /// Gives each kernel one of 64 bits, in turn.
@@ -148,11 +158,12 @@ Kernel::Kernel(backend::Host host, anyplace_host_kernel function, void* user, vo
       name_("(a callable)"),
       scoped_(guarded_) {}
 
-Kernel::Kernel(backend::Host host, anyplace_host_kernel function, std::string name, Ref<Library> library,
+Kernel::Kernel(backend::Host host, anyplace_host_kernel function, HostRow row, std::string name, Ref<Library> library,
                std::optional<std::vector<std::uint32_t>> parameters)
     : host_(host),
       mark_(next_mark()),
       function_(function),
+      row_(row),
       name_(std::move(name)),
       library_(std::move(library)),
       scoped_(true),
@@ -243,13 +254,16 @@ void Kernel::run_blocks(anyplace_block& block, std::uint64_t blocks, void* const
                         std::uint32_t count, std::uint64_t cookie, std::atomic<bool>& stop) noexcept {
   if (scoped_) begin_scope();
   try {
-    const InKernel in_kernel(name_.c_str(), block);
+    std::uint32_t at_once = 1;
+    const InKernel in_kernel(name_.c_str(), block, at_once);
     while (!stop.load(std::memory_order_relaxed)) {
-      const anyplace_status status = function_(user_, &block, arguments, sizes, count);
+      if (row_ != nullptr) at_once = joined(block, blocks);
+      const anyplace_status status = row_ != nullptr ? row_(user_, &block, &at_once, arguments, sizes, count)
+                                                     : function_(user_, &block, arguments, sizes, count);
       if (status != ANYPLACE_STATUS_OK) [[unlikely]]
         report_status(block, cookie, status, stop);
-      if (--blocks == 0) break;
-      step(block.index, block.grid);
+      if ((blocks -= at_once) == 0) break;
+      step(block.index, block.grid, at_once);
     }
   } catch (const std::exception& exception) {
     report(block, cookie, ANYPLACE_STATUS_KERNEL_FAILED, exception.what(), stop);

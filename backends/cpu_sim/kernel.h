@@ -30,14 +30,20 @@ inline constexpr std::uint32_t max_block[3] = {1024, 1024, 64};
 inline constexpr std::uint32_t max_threads_per_block = 1024;
 inline constexpr std::uint64_t max_shared_bytes = 228 << 10;
 
+/// What an image may have beside a kernel NAME, as _row_of_NAME (docs/cpu_sim.md): it runs `block`, and those behind it
+/// in its row of the grid, `*blocks` in all and at most 65536, as one. If it can't, it sets `*blocks` to 1 before the
+/// kernel's code runs, and runs `block` alone.
+using HostRow = anyplace_status (*)(void* user, const anyplace_block* block, std::uint32_t* blocks,
+                                    void* const* arguments, const std::uint32_t* sizes, std::uint32_t argument_count);
+
 class Kernel final : public RefCounted<Kernel> {
  public:
   /// Makes a kernel from a function of this process. `on_release(user)` is called once, after the last reference is
   /// gone; on_release may be null.
   Kernel(backend::Host host, anyplace_host_kernel function, void* user, void (*on_release)(void*));
-  /// Makes a kernel from a function of a library, which it keeps loaded. `parameters` are the sizes of its parameters,
-  /// if the library tells them.
-  Kernel(backend::Host host, anyplace_host_kernel function, std::string name, Ref<Library> library,
+  /// Makes a kernel from a function of a library, which it keeps loaded. `row` is null if the library has none for it.
+  /// `parameters` are the sizes of its parameters, if the library tells them.
+  Kernel(backend::Host host, anyplace_host_kernel function, HostRow row, std::string name, Ref<Library> library,
          std::optional<std::vector<std::uint32_t>> parameters);
 
   /// Throws Failure(INVALID_ARGUMENT) if the launch's arguments are known not to fit the kernel's parameters.
@@ -72,8 +78,8 @@ class Kernel final : public RefCounted<Kernel> {
   void run_one_block(anyplace_block& block, PackedArguments* arguments, std::uint64_t cookie) noexcept;
 
   /// Runs `blocks` blocks one after the other, from `block` on, until one sets `stop`. `block` is moved to each of
-  /// them. A block that fails sets it. The one that sets it first reports the fault for `cookie`, on its own thread,
-  /// because the kernel may have left a message there.
+  /// them, or to the first of those that the kernel runs as one. A block that fails sets it. The one that sets it first
+  /// reports the fault for `cookie`, on its own thread, because the kernel may have left a message there.
   void run_blocks(anyplace_block& block, std::uint64_t blocks, void* const* arguments, const std::uint32_t* sizes,
                   std::uint32_t count, std::uint64_t cookie, std::atomic<bool>& stop) noexcept;
 
@@ -94,6 +100,7 @@ class Kernel final : public RefCounted<Kernel> {
   const backend::Host host_;
   const std::uint64_t mark_;
   const anyplace_host_kernel function_;
+  const HostRow row_ = nullptr;
   void* const user_ = nullptr;
   void (*const release_)(void*) = nullptr;
   const std::string name_;

@@ -38,6 +38,14 @@ std::optional<std::vector<std::uint32_t>> parameters_of(const Library& library, 
   return sizes;
 }
 
+/// Returns the library's function _row_of_NAME, or null.
+HostRow row_of(const Library& library, const std::string& name) {
+  void* const address = library.function(("_row_of_" + name).c_str());
+  HostRow row = nullptr;
+  std::memcpy(&row, &address, sizeof(row));
+  return row;
+}
+
 }  // namespace
 
 Module::Module(backend::Host host, const anyplace_module_desc& desc)
@@ -64,8 +72,8 @@ Kernel& Module::kernel(const char* name) {
   }
   anyplace_host_kernel function = nullptr;
   std::memcpy(&function, &address, sizeof(function));
-  auto kernel =
-      make_ref<Kernel>(host_, function, std::string(name), Ref<Library>(library_), parameters_of(*library_, name));
+  auto kernel = make_ref<Kernel>(host_, function, row_of(*library_, name), std::string(name), Ref<Library>(library_),
+                                 parameters_of(*library_, name));
   return *kernels_.emplace(name, std::move(kernel)).first->second;
 }
 

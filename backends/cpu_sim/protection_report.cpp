@@ -112,19 +112,13 @@ const Protection::Region* Protection::near(anyplace_address address) const noexc
 
 /// Adds who accesses the memory: "the kernel scale, block (3, 0, 0),", "a copy" or "the host".
 void Protection::add_who(ReportText& text) const noexcept {
-  const anyplace_block* const block = InKernel::block();
   if (CommandDepth::depth == 0) {
     text.add(getpid() == process_ ? "the host" : "a child that the host forked");
-  } else if (block == nullptr) {
+  } else if (!InKernel::any()) {
     text.add(CommandDepth::what);
   } else {
-    text.add("the kernel ");
-    text.add(InKernel::name());
-    for (int i = 0; i < 3; ++i) {
-      text.add(i == 0 ? ", block (" : ", ");
-      text.add(block->index[i]);
-    }
-    text.add("),");
+    InKernel::describe(text);
+    text.add(",");
   }
 }
 

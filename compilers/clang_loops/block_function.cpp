@@ -23,8 +23,13 @@ constexpr uint64_t cache_line = 64;      // bytes
 
 class BlockFunction {
  public:
-  BlockFunction(const ThreadFunction& thread, const Regions& regions, const LiveAcross& live)
-      : given_(thread), regions_(regions), live_(live), context_(thread.function->getContext()), builder_(context_) {}
+  BlockFunction(const ThreadFunction& thread, const Regions& regions, const LiveAcross& live, bool joins)
+      : given_(thread),
+        regions_(regions),
+        live_(live),
+        joins_(joins),
+        context_(thread.function->getContext()),
+        builder_(context_) {}
 
   Function* make() {
     create();
@@ -75,12 +80,13 @@ class BlockFunction {
   const ThreadFunction& given_;
   const Regions& regions_;
   const LiveAcross& live_;
+  const bool joins_;
   LLVMContext& context_;
   IRBuilder<> builder_;
   Function* made_ = nullptr;
   SmallVector<Value*> inputs_;
   SmallVector<Value*> shared_;
-  std::array<Value*, 3> size_{};
+  std::array<Value*, 3> size_{};      // of what is run: the block, or the blocks that are joined
   SmallVector<Function*> functions_;  // by region
   SmallVector<BasicBlock*> starts_;   // by region
   SmallVector<Place> places_;         // by slot
@@ -96,8 +102,8 @@ class BlockFunction {
 
 void BlockFunction::create() {
   Function& thread = *given_.function;
-  auto* const type =
-      FunctionType::get(Type::getVoidTy(context_), {byte_pointer(context_), byte_pointer(context_)}, false);
+  Type* const types[] = {byte_pointer(context_), byte_pointer(context_), Type::getInt32Ty(context_)};
+  auto* const type = FunctionType::get(Type::getVoidTy(context_), types, false);
   made_ = Function::Create(type, GlobalValue::InternalLinkage, "anyplace.block", thread.getParent());
   made_->addFnAttrs(AttrBuilder(context_, thread.getAttributes().getFnAttrs()));
   if (thread.hasPersonalityFn()) made_->setPersonalityFn(thread.getPersonalityFn());
@@ -126,6 +132,7 @@ void BlockFunction::load_inputs() {
       if (same && input.type == builder_.getInt32Ty()) inputs_[i] = size_[axis];
     }
   }
+  if (joins_) size_[0] = builder_.CreateMul(size_[0], made_->getArg(2), "", true, true);
 }
 
 /// Makes room for shared memory, which is a variable of the block here, for slots, and for what threads go on with.
@@ -378,8 +385,9 @@ void BlockFunction::inline_regions() {
 
 }  // namespace
 
-Function* make_block_function(const ThreadFunction& thread, const Regions& regions, const LiveAcross& live) {
-  return BlockFunction(thread, regions, live).make();
+Function* make_block_function(const ThreadFunction& thread, const Regions& regions, const LiveAcross& live,
+                              bool joins) {
+  return BlockFunction(thread, regions, live, joins).make();
 }
 
 }  // namespace anyplace::clang_loops

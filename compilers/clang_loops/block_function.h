@@ -12,7 +12,10 @@
 
 namespace anyplace::clang_loops {
 
-/// Makes void(BlockState*, const void* values). The functions of the regions are inlined, or belong to the module.
-llvm::Function* make_block_function(const ThreadFunction& thread, const Regions& regions, const LiveAcross& live);
+/// Makes void(BlockState*, const void* values, uint32_t blocks). The functions of the regions are inlined, or belong to
+/// the module. With `joins` it runs so many blocks, the first of which is BlockState's, as one (joined_blocks.h); else
+/// it runs that one.
+llvm::Function* make_block_function(const ThreadFunction& thread, const Regions& regions, const LiveAcross& live,
+                                    bool joins);
 
 }  // namespace anyplace::clang_loops

@@ -12,7 +12,8 @@
 
 namespace anyplace::clang_loops {
 
-/// `bool anyplace_run_as_loops(void (*run_thread)(const void*), const void* values)`: a call is replaced by the loops.
+/// `bool anyplace_run_as_loops(void (*run_thread)(const void*), const void* values, uint32_t* blocks)`: a call is
+/// replaced by the loops.
 inline constexpr llvm::StringLiteral hook_name = "anyplace_run_as_loops";
 /// `void* anyplace_loops_scratch(size_t bytes)`: memory for what each thread keeps across regions, aligned to 64 bytes.
 inline constexpr llvm::StringLiteral scratch_name = "anyplace_loops_scratch";
@@ -22,9 +23,12 @@ inline constexpr llvm::StringLiteral warp_name = "anyplace_meet_warp";
 inline constexpr llvm::StringLiteral block_state_name = "_ZN8anyplace11device_code11block_stateE";
 inline constexpr llvm::StringLiteral barrier_name = "_ZN8anyplace11device_code7barrierEv";
 
-/// Where BlockState has the thread's position and the block's size, three 32-bit numbers each.
+/// Where BlockState has the positions of the thread and the block, and the block's size, three 32-bit numbers each.
 inline constexpr unsigned thread_offset = 0;
+inline constexpr unsigned block_offset = 12;
 inline constexpr unsigned block_size_offset = 24;
+/// Where it has the address of dynamic shared memory.
+inline constexpr unsigned shared_offset = 48;
 
 inline llvm::PointerType* byte_pointer(llvm::LLVMContext& context) {
   return llvm::PointerType::get(llvm::Type::getInt8Ty(context), 0);

@@ -12,6 +12,7 @@
 #include <llvm/Passes/PassPlugin.h>
 
 #include "block_function.h"
+#include "joined_blocks.h"
 #include "llvm_support.h"
 
 namespace anyplace::clang_loops {
@@ -54,19 +55,25 @@ class LoopsPass : public PassInfoMixin<LoopsPass> {
   }
 
  private:
+  struct Loops {
+    Function* block;      ///< null if the kernel keeps its stacks
+    bool joins;           ///< it runs as many blocks as it is told
+    std::string refusal;  ///< why the kernel keeps them
+  };
+
   /// Replaces a call of the hook by the loops and true, or by false.
   static void replace(CallBase& call, FunctionAnalysisManager& analyses) {
     auto& run_thread = *cast<Function>(call.getArgOperand(0)->stripPointerCasts());
-    std::string refusal;
-    Function* const block = make_loops(run_thread, analyses, refusal);
-    remark(call, run_thread, refusal);
+    const Loops loops = make_loops(run_thread, analyses);
+    Function* const block = loops.block;
+    remark(call, run_thread, loops);
     call.replaceAllUsesWith(ConstantInt::getBool(call.getContext(), block != nullptr));
     IRBuilder<> builder(&call);
     auto* const invoke = dyn_cast<InvokeInst>(&call);
     if (block != nullptr) {
       Module& module = *block->getParent();
       Value* const state = builder.CreateBitCast(address_of_state(module, builder), byte_pointer(call.getContext()));
-      Value* const arguments[] = {state, call.getArgOperand(1)};
+      Value* const arguments[] = {state, call.getArgOperand(1), number_of_blocks(call, builder, loops.joins)};
       if (invoke != nullptr) {
         builder.CreateInvoke(block, invoke->getNormalDest(), invoke->getUnwindDest(), arguments);
       } else {
@@ -88,41 +95,51 @@ class LoopsPass : public PassInfoMixin<LoopsPass> {
 #endif
   }
 
-  static Function* make_loops(Function& run_thread, FunctionAnalysisManager& analyses, std::string& refusal) {
-    const ThreadFunction thread = make_thread_function(run_thread, analyses);
-    refusal = thread.refusal;
-    if (thread.function == nullptr) return nullptr;
-    Function* const block = make_loops(thread);
-    if (block == nullptr) refusal = "it is too large";
-    thread.function->eraseFromParent();
-    return block;
+  /// What *blocks says when the loops begin: the caller's number, or 1 if blocks aren't joined. The report of a fault
+  /// reads it, so it is written before the kernel runs.
+  static Value* number_of_blocks(CallBase& call, IRBuilder<>& builder, bool joins) {
+    Value* const blocks = call.getArgOperand(2);
+    if (joins) return builder.CreateLoad(builder.getInt32Ty(), blocks);
+    builder.CreateStore(builder.getInt32(1), blocks, true);
+    return builder.getInt32(1);
   }
 
-  /// Null for a kernel that would become too large. Finding the regions takes time, too, so it is known before that
+  static Loops make_loops(Function& run_thread, FunctionAnalysisManager& analyses) {
+    const ThreadFunction thread = make_thread_function(run_thread, analyses);
+    if (thread.function == nullptr) return {nullptr, false, thread.refusal};
+    const Loops loops = make_loops(thread);
+    thread.function->eraseFromParent();
+    return loops;
+  }
+
+  /// Refuses a kernel that would become too large. Finding the regions takes time, too, so it is known before that
   /// there are more of them than barriers.
-  static Function* make_loops(const ThreadFunction& thread) {
+  static Loops make_loops(const ThreadFunction& thread) {
+    const Loops too_large{nullptr, false, "it is too large"};
     const auto is_large = [&](size_t regions) {
       return regions > most_regions || thread.function->getInstructionCount() * regions > most_instructions;
     };
     if (is_large(1 + count_if(instructions(*thread.function), [](Instruction& i) { return is_barrier(&i); }))) {
-      return nullptr;
+      return too_large;
     }
     Regions regions(*thread.function);
-    if (is_large(regions.list().size())) return nullptr;
+    if (is_large(regions.list().size())) return too_large;
     const LiveAcross live(regions);
-    return make_block_function(thread, regions, live);
+    const bool joins = blocks_can_be_joined(thread, regions);
+    return {make_block_function(thread, regions, live, joins), joins, {}};
   }
 
-  static void remark(const CallBase& call, const Function& run_thread, const std::string& refusal) {
+  static void remark(const CallBase& call, const Function& run_thread, const Loops& loops) {
     OptimizationRemarkEmitter emitter(call.getFunction());
     const DiagnosticLocation where(run_thread.getSubprogram());
     const std::string name = kernel_name(run_thread);
-    if (refusal.empty()) {
+    if (loops.block != nullptr) {
       emitter.emit(OptimizationRemark(remark_name, "Loops", where, call.getParent())
-                   << "kernel " << name << " runs as loops over the threads of a block");
+                   << "kernel " << name << " runs as loops over the threads of "
+                   << (loops.joins ? "neighbouring blocks" : "a block"));
     } else {
       emitter.emit(OptimizationRemarkMissed(remark_name, "Stacks", where, call.getParent())
-                   << "kernel " << name << " keeps a stack for each thread: " << refusal);
+                   << "kernel " << name << " keeps a stack for each thread: " << loops.refusal);
     }
   }
 };

@@ -17,9 +17,9 @@ using namespace llvm;
 
 namespace {
 
-constexpr int most_steps = 12;              // of what a condition is computed from
-constexpr int most_depth = 2;               // conditions decided one inside the other
-constexpr uint64_t more_than_a_row = 4096;  // a block has 1024 threads at most
+constexpr int most_steps = 12;                 // of what a condition is computed from
+constexpr int most_depth = 2;                  // conditions decided one inside the other
+constexpr uint64_t more_than_a_row = 1 << 27;  // a block has 1024 threads at most, and 65536 are joined
 
 /// Replaces what has become constant, so that the next condition is looked for in what is left.
 void fold_constants(Function& function) {

@@ -267,7 +267,7 @@ Function* take_inputs(Function& thread, SmallVector<Input>& inputs) {
   for (auto& [load, index] : loads) {
     auto* const copy = cast<Instruction>(map[load]);
     copy->replaceAllUsesWith(made->arg_begin() + static_cast<std::ptrdiff_t>(thread.arg_size() + index));
-    copy->eraseFromParent();
+    RecursivelyDeleteTriviallyDeadInstructions(copy);  // with the computation of its address
   }
   thread.eraseFromParent();
   return made;

@@ -6,6 +6,8 @@ They have barriers in loops, under conditions, in functions and in a switch, uni
 shared arrays, dynamic shared memory and atomic operations. What a kernel writes doesn't depend on the order of threads: all
 exchange goes through units of two barriers, of which the first parts writing from reading and the second reading from what comes
 next, so every thread, wherever it is in the kernel, writes while all write and reads while all read.
+
+Every fourth kernel has none of that, and mostly asks for nothing but a thread's number in the row, so that its blocks run as one.
 """
 import random
 import sys
@@ -46,14 +48,27 @@ extern "C" __global__ void {name}(unsigned* to, const unsigned* from, unsigned c
   }}
   __syncthreads();
 '''
+BEGIN_ROW = '''
+extern "C" __global__ void {name}(unsigned* to, const unsigned* from, unsigned count) {{
+  const unsigned x = blockIdx.x * blockDim.x + threadIdx.x;
+  [[maybe_unused]] const unsigned n = gridDim.x * blockDim.x;
+  const unsigned t = threadIdx.y + blockDim.y * threadIdx.z;
+  const unsigned i = x + n * t;
+  unsigned a = from[i % count], b = t, c = x * 3 + 1, d = count ^ n;
+  float f = static_cast<float>(a & 255);
+  unsigned array[4] = {{a, b, c, d}};
+'''
 END = '''  to[i] = a + 3 * b + 5 * c + 7 * d + 11 * array[0] + 13 * array[1] + 17 * array[2] + 19 * array[3] + static_cast<unsigned>(f);
 }
 '''
 
 
 class Kernel:
-    def __init__(self, rng):
+    def __init__(self, rng, row):
         self.rng = rng
+        self.row = row
+        asks_for_more = not row or rng.random() < 0.2
+        self.positions = ['threadIdx.x', 'blockIdx.x'] if asks_for_more else ['x', '(x + 7)']
         self.lines = []
         self.loops = []  # the names of counters that can be read
         self.names = 0
@@ -72,14 +87,15 @@ class Kernel:
     def value(self, depth=2):
         r = self.rng
         if depth == 0 or r.random() < 0.3:
-            return r.choice(['a', 'b', 'c', 'd', 't', 'n', 'i', 'threadIdx.x', 'threadIdx.y', 'blockIdx.x', str(r.randrange(9)),
-                             'from[(i + %d) %% count]' % r.randrange(9), 'array[%s & 3]' % self.variable()] + self.loops)
+            return r.choice(['a', 'b', 'c', 'd', 't', 'n', 'i', 'threadIdx.y', str(r.randrange(9)),
+                             'from[(i + %d) %% count]' % r.randrange(9), 'array[%s & 3]' % self.variable()] + self.positions + self.loops)
         operator = r.choice(['+', '-', '*', '^', '&', '|', '>>', '%'])
         right = str(r.randrange(1, 9)) if operator in ('>>', '%') else self.value(depth - 1)
         return f'({self.value(depth - 1)} {operator} {right})'
 
     def uniform_value(self):
-        return self.rng.choice(['count', 'n', 'from[0]', 'blockIdx.x', 'blockDim.x', 'from[blockIdx.x]'] + self.uniform)
+        of_block = [] if self.row else ['blockIdx.x', 'from[blockIdx.x]']
+        return self.rng.choice(['count', 'n', 'from[0]', 'blockDim.x'] + of_block + self.uniform)
 
     def condition(self):
         r = self.rng
@@ -87,7 +103,8 @@ class Kernel:
         if kind < 0.3:
             return f'{self.uniform_value()} % {r.randrange(2, 5)} == {r.randrange(3)}'
         if kind < 0.6:
-            left = r.choice(['threadIdx.x', 't', 'i', 'threadIdx.x + 4294967290u', 'static_cast<int>(t) - 5'])
+            x = self.positions[0]
+            left = r.choice([x, 't', 'i', f'{x} + 4294967290u', 'static_cast<int>(t) - 5'])
             if left.startswith('static'):
                 return f'{left} < {r.randrange(-9, 9)}'
             return f'{left} {r.choice(["<", "<=", ">", ">=", "==", "!="])} {r.choice([str(r.randrange(20)), "count / 2"])}'
@@ -148,7 +165,8 @@ class Kernel:
             kept = self.name()
             self.say(depth, f'const unsigned {kept} = a; a = b; b = {kept};')
         elif kind < 0.60:
-            self.unit(depth)
+            if not self.row:
+                self.unit(depth)
         elif kind < 0.74:
             self.say(depth, f'if ({self.condition()}) {{')
             self.statements(depth + 1, in_loop)
@@ -178,14 +196,14 @@ class Kernel:
         self.uniform = []
         for _ in range(self.rng.randrange(3, 8)):
             self.statement(0, False)
-        return BEGIN.format(name=name) + '\n'.join(self.lines) + '\n' + END
+        return (BEGIN_ROW if self.row else BEGIN).format(name=name) + '\n'.join(self.lines) + '\n' + END
 
 
 def main():
     seed, count = int(sys.argv[1]), int(sys.argv[2])
     rng = random.Random(seed)
     names = [f'random_{k}' for k in range(count)]
-    text = HEADER.format(seed=seed, count=count) + ''.join(Kernel(rng).make(name) for name in names)
+    text = HEADER.format(seed=seed, count=count) + ''.join(Kernel(rng, k % 4 == 3).make(name) for k, name in enumerate(names))
     for k in range(0, count, 32):
         text += f'ANYPLACE_EXPORT_KERNELS({", ".join(names[k:k + 32])});\n'
     with open(sys.argv[3], 'w', encoding='utf-8') as out:

@@ -22,7 +22,6 @@ struct Table {
 };
 
 const Dim3 shapes[] = {{1}, {16}, {17}, {256}, {16, 16}, {5, 3, 2}, {64, 2}, {3, 2, 7}, {33, 5}, {1, 64}, {1024}};
-constexpr std::uint32_t blocks = 3;
 constexpr std::uint64_t dynamic_shared_bytes = 64;
 
 /// Runs kernels of either image on cpu_sim, and compares what they write.
@@ -39,10 +38,11 @@ class Comparison {
   std::vector<std::uint32_t> result(const Module& module, const std::string& kernel, Dim3 block,
                                     const Args&... more) const {
     const std::uint32_t threads = block.x * block.y * block.z;
+    const std::uint32_t blocks = grid.x * grid.y;
     const Buffer to(stream, blocks * threads * sizeof(std::uint32_t));
     stream.memset8(to, 0xad);
     const std::uint32_t count = 2 * threads + threads / 2 + 1;
-    stream.launch(module.kernel(kernel.c_str()), {blocks, block, dynamic_shared_bytes}, to, from, count, more...);
+    stream.launch(module.kernel(kernel.c_str()), {grid, block, dynamic_shared_bytes}, to, from, count, more...);
     std::vector<std::uint32_t> values(blocks * threads);
     stream.copy(values, to);
     stream.synchronize();
@@ -58,6 +58,7 @@ class Comparison {
 
   Device device{"cpu_sim:0"};
   Stream stream{device};
+  Dim3 grid{3};
   Module loops{device, kernels_as_loops};
   Module stacks{device, kernels_on_stacks};
   Buffer from{stream, 4096 * sizeof(std::uint32_t)};
@@ -71,6 +72,17 @@ TEST_CASE("Odd kernels write the same as loops as on stacks") {
                              "meet_in_different_rounds", "common_branch_apart", "common_values_apart", "catches",
                              "asserts", "switch_of_barriers", "dynamic_and_atomic", "swapped", "three_dimensions",
                              "wrapping_conditions", "guarded_loop"}) {
+    comparison.check(kernel);
+  }
+}
+
+TEST_CASE("Kernels whose blocks run as one with their neighbours write the same as on stacks, and so do their like") {
+  Comparison comparison;
+  comparison.grid = {70, 3};  // the simulator measures a few blocks before it runs longer ranges of them
+  for (const char* kernel :
+       {"guarded_joined", "wrapping_joined", "signed_joined", "wide_joined", "loop_joined", "array_joined",
+        "thread_alone", "block_alone", "first_of_block_alone", "constant_size_alone", "other_size_alone",
+        "atomic_alone", "dynamic_alone", "shared_alone", "throws_alone", "volatile_alone", "prints_alone"}) {
     comparison.check(kernel);
   }
 }

@@ -47,6 +47,21 @@ TEST_CASE("A module's kernel that leaves its memory is named with its block and 
                                         "block (0, 5, 0)"));
 }
 
+TEST_CASE("A kernel whose blocks run as one and that leaves its memory is named with those blocks") {
+  const test::Ended child = test::in_child([] {
+    test::set_env("ANYPLACE_CPU_SIM_WORKERS", "1");
+    const Device device("cpu_sim:0");
+    const Stream stream(device);
+    const Module module = Module::from_file(device, KERNEL_TEST_MODULE);
+    stream.launch(module.kernel("stray_joined"), {{100'000, 2}, 1}, std::uint64_t{0x1230});
+    stream.synchronize();
+    return 0;
+  });
+  died_of(child, SIGSEGV);
+  CHECK_THAT(child.out, Catch::Matches("(.|\n)*SIGSEGV at address 0x1230 in the kernel stray_joined, one of the blocks "
+                                       "\\([0-9]+, [01], 0\\) to \\([0-9]+, [01], 0\\); what(.|\n)*"));
+}
+
 TEST_CASE("A callable that leaves its memory is told with its block") {
   const test::Ended child = test::in_child([] {
     const Device device("cpu_sim:0");

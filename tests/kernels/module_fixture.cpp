@@ -18,6 +18,16 @@ float* floats_of(const void* argument) {
   return reinterpret_cast<float*>(static_cast<std::uintptr_t>(value_of<anyplace_address>(argument)));
 }
 
+/// Adds 1 to the uint32 of each of `blocks` blocks from `block` on, in the array at `argument`; fails if they aren't in
+/// one row.
+anyplace_status count_blocks(const anyplace_block* block, std::uint32_t blocks, const void* argument) {
+  if (blocks == 0 || blocks > block->grid[0] - block->index[0]) return ANYPLACE_STATUS_INVALID_ARGUMENT;
+  auto* const counts = reinterpret_cast<std::uint32_t*>(floats_of(argument));
+  const std::uint32_t row = block->index[1] + block->grid[1] * block->index[2];
+  for (std::uint32_t i = 0; i < blocks; ++i) ++counts[row * block->grid[0] + block->index[0] + i];
+  return ANYPLACE_STATUS_OK;
+}
+
 }  // namespace
 
 extern "C" {
@@ -53,6 +63,36 @@ ANYPLACE_PLUGIN_EXPORT anyplace_status divide(void*, const anyplace_block*, void
                                               uint32_t) {
   const volatile std::int32_t by = value_of<std::int32_t>(arguments[0]);
   return by == 0 ? 100 / by : ANYPLACE_STATUS_OK;  // of 1 / by a compiler makes a comparison
+}
+
+/// (address counts): adds 1 for each block, which run as one with their neighbours. By itself it fails.
+ANYPLACE_PLUGIN_EXPORT anyplace_status joined(void*, const anyplace_block*, void* const*, const uint32_t*, uint32_t) {
+  return ANYPLACE_STATUS_KERNEL_FAILED;
+}
+ANYPLACE_PLUGIN_EXPORT anyplace_status _row_of_joined(void*, const anyplace_block* block, uint32_t* blocks,
+                                                      void* const* arguments, const uint32_t*, uint32_t) {
+  return count_blocks(block, *blocks, arguments[0]);
+}
+
+/// The same, but each block runs alone.
+ANYPLACE_PLUGIN_EXPORT anyplace_status alone(void*, const anyplace_block*, void* const*, const uint32_t*, uint32_t) {
+  return ANYPLACE_STATUS_KERNEL_FAILED;
+}
+ANYPLACE_PLUGIN_EXPORT anyplace_status _row_of_alone(void*, const anyplace_block* block, uint32_t* blocks,
+                                                     void* const* arguments, const uint32_t*, uint32_t) {
+  *blocks = 1;
+  return count_blocks(block, 1, arguments[0]);
+}
+
+/// (address): writes there, from the first blocks that run as one on.
+ANYPLACE_PLUGIN_EXPORT anyplace_status stray_joined(void*, const anyplace_block*, void* const*, const uint32_t*,
+                                                    uint32_t) {
+  return ANYPLACE_STATUS_KERNEL_FAILED;
+}
+ANYPLACE_PLUGIN_EXPORT anyplace_status _row_of_stray_joined(void*, const anyplace_block*, uint32_t* blocks,
+                                                            void* const* arguments, const uint32_t*, uint32_t) {
+  if (*blocks > 1) *static_cast<volatile float*>(floats_of(arguments[0])) = 1;
+  return ANYPLACE_STATUS_OK;
 }
 
 /// (): fails.

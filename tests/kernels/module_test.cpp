@@ -49,6 +49,25 @@ Image elf_of(std::uint8_t type, std::uint8_t machine) {
 
 }  // namespace
 
+TEST_CASE("A module's function for rows of blocks runs each block once, as one with its neighbours or alone") {
+  const Device device("cpu_sim:0");
+  const Stream stream(device);
+  const Module module = Module::from_file(device, KERNEL_TEST_MODULE);
+  for (const char* name : {"joined", "alone"}) {
+    for (const Dim3 grid : {Dim3{1}, Dim3{2}, Dim3{7, 3, 2}, Dim3{1, 50}, Dim3{3000, 2}}) {
+      const std::size_t blocks = std::size_t{grid.x} * grid.y * grid.z;
+      const Buffer counts = Buffer::of<std::uint32_t>(stream, blocks);
+      stream.memset8(counts, 0);
+      stream.launch(module.kernel(name), {grid, 1}, counts);
+      std::vector<std::uint32_t> host(blocks);
+      stream.copy(host, counts);
+      stream.synchronize();
+      INFO(name << ", " << grid.x << " x " << grid.y << " x " << grid.z);
+      CHECK(host == std::vector<std::uint32_t>(blocks, 1));
+    }
+  }
+}
+
 TEST_CASE("The same name gives the same view and asks the backend once") {
   const Device device("sim_full:0");
   const Module module = Module::from_file(device, KERNEL_TEST_MODULE);

@@ -94,11 +94,30 @@ inline long long clock64() {
   ::anyplace_status anyplace_kernel_##name(void*, const ::anyplace_block* anyplace_at,                               \
                                            void* const* anyplace_arguments, const ::uint32_t* anyplace_sizes,        \
                                            ::uint32_t anyplace_count) {                                              \
-    return ::anyplace::device_code::Export<&__VA_ARGS__>::run(*anyplace_at, anyplace_arguments, anyplace_sizes,      \
-                                                              anyplace_count);                                       \
+    ::uint32_t anyplace_blocks = 1;                                                                                  \
+    return ::anyplace::device_code::Export<&__VA_ARGS__>::run(*anyplace_at, &anyplace_blocks, anyplace_arguments,    \
+                                                              anyplace_sizes, anyplace_count);                       \
   }                                                                                                                  \
+  ANYPLACE_EXPORT_ROW(name, symbol, __VA_ARGS__)                                                                     \
   extern "C" __attribute__((visibility("default")))                                                                  \
   const ::anyplace::device_code::Export<&__VA_ARGS__>::Parameters anyplace_parameters_##name __asm__(symbol          \
                                                                                                      "_parameters"); \
   constinit const ::anyplace::device_code::Export<& __VA_ARGS__>::Parameters anyplace_parameters_##name =            \
       ::anyplace::device_code::Export<&__VA_ARGS__>::parameters();
+
+// Where the kernel may be loops: _row_of_NAME, which can run several blocks as one. Its name begins with '_', so it is
+// no kernel's.
+#if defined(ANYPLACE_BARRIER_LOOPS)
+#define ANYPLACE_EXPORT_ROW(name, symbol, ...)                                                                   \
+  extern "C" __attribute__((visibility("default"))) ::anyplace_status anyplace_row_##name(                       \
+      void*, const ::anyplace_block*, ::uint32_t*, void* const*, const ::uint32_t*,                              \
+      ::uint32_t) __asm__("_row_of_" symbol);                                                                    \
+  ::anyplace_status anyplace_row_##name(void*, const ::anyplace_block* anyplace_at, ::uint32_t* anyplace_blocks, \
+                                        void* const* anyplace_arguments, const ::uint32_t* anyplace_sizes,       \
+                                        ::uint32_t anyplace_count) {                                             \
+    return ::anyplace::device_code::Export<&__VA_ARGS__>::run(*anyplace_at, anyplace_blocks, anyplace_arguments, \
+                                                              anyplace_sizes, anyplace_count);                   \
+  }
+#else
+#define ANYPLACE_EXPORT_ROW(name, symbol, ...)
+#endif

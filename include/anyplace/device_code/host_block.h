@@ -84,11 +84,14 @@ extern constinit thread_local void* loops_scratch __attribute__((visibility("hid
 #if defined(ANYPLACE_BARRIER_LOOPS)
 // compilers/clang_loops compiles the kernel: where it can, it makes loops over the block's threads, without stacks. It
 // knows BlockState by these offsets.
-static_assert(offsetof(BlockState, thread) == 0 && offsetof(BlockState, block_size) == 24);
+static_assert(offsetof(BlockState, thread) == 0 && offsetof(BlockState, block) == 12 &&
+              offsetof(BlockState, block_size) == 24 && offsetof(BlockState, shared) == 48);
 
-/// Runs the block that block_state describes, and returns true; or false, if this kernel needs stacks. The compiler
-/// puts the loops that it made of `run_thread`, which is one thread, in the place of each call, so nothing defines it.
-extern "C" bool anyplace_run_as_loops(void (*run_thread)(const void* values), const void* values);
+/// Runs the block that block_state describes and the *blocks - 1 behind it in its row of the grid, at most 65536 in
+/// all, and returns true; or false, if this kernel needs stacks. If they can't be run as one it sets *blocks to 1,
+/// before the kernel's code runs, and runs the first. The compiler puts the loops that it made of `run_thread`, which
+/// is one thread, in the place of each call, so nothing defines it.
+extern "C" bool anyplace_run_as_loops(void (*run_thread)(const void* values), const void* values, uint32_t* blocks);
 
 struct LoopsScratchGuard {
   LoopsScratchGuard() = default;
@@ -202,8 +205,10 @@ struct Export<kernel, void (*)(Args...)> {
     return {{static_cast<uint32_t>(sizeof...(Args)), static_cast<uint32_t>(sizeof(Args))...}};
   }
 
-  static anyplace_status run(const anyplace_block& block, void* const* arguments, const uint32_t* sizes,
-                             uint32_t count) noexcept {
+  /// Runs `block`, and those behind it in its row of the grid if *blocks is more than 1 and they can be run as one;
+  /// else it sets *blocks to 1.
+  static anyplace_status run(const anyplace_block& block, uint32_t* blocks, void* const* arguments,
+                             const uint32_t* sizes, uint32_t count) noexcept {
     constexpr Parameters expected = parameters();
     if (count != sizeof...(Args)) return ANYPLACE_STATUS_INVALID_ARGUMENT;
     if (count != 0 && memcmp(sizes, expected.values + 1, count * sizeof(uint32_t)) != 0) {
@@ -211,7 +216,10 @@ struct Export<kernel, void (*)(Args...)> {
     }
     const Values values = load(arguments, std::index_sequence_for<Args...>());
     begin_block(block, &run_threads, &values);
-    if (!run_as_loops(values)) run_threads(&values);
+    if (!run_as_loops(values, blocks)) {
+      *blocks = 1;
+      run_threads(&values);
+    }
     if (block_state.parted) finish_parted_block();
     return block_state.status;
   }
@@ -232,10 +240,10 @@ struct Export<kernel, void (*)(Args...)> {
     }
   }
 #if defined(ANYPLACE_BARRIER_LOOPS)
-  static bool run_as_loops(const Values& values) noexcept {
+  static bool run_as_loops(const Values& values, uint32_t* blocks) noexcept {
     const LoopsScratchGuard guard;
     try {
-      return anyplace_run_as_loops(&run_thread, &values);
+      return anyplace_run_as_loops(&run_thread, &values, blocks);
     } catch (...) {
       fail_block_with_what_was_thrown();
     }
@@ -249,7 +257,7 @@ struct Export<kernel, void (*)(Args...)> {
     kernel(std::get<I>(values)...);
   }
 #else
-  static bool run_as_loops(const Values&) noexcept { return false; }
+  static bool run_as_loops(const Values&, uint32_t*) noexcept { return false; }
 #endif
 };
 
