@@ -5,27 +5,31 @@ include(CMakePackageConfigHelpers)
 
 set(anyplace_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/anyplace)
 
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 install(DIRECTORY include/anyplace TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 install(TARGETS anyplace_headers EXPORT anyplaceHeadersTargets)
-install(TARGETS anyplace EXPORT anyplaceCoreTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS anyplace_backend_cpu_sim LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/anyplace)
+install(TARGETS anyplace EXPORT anyplaceCoreTargets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development)
+install(TARGETS anyplace_backend_cpu_sim LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/anyplace COMPONENT runtime)
 if(TARGET anyplace_clang_loops)
-  install(TARGETS anyplace_clang_loops LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/anyplace)
+  install(TARGETS anyplace_clang_loops LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/anyplace COMPONENT runtime)
 endif()
 if(TARGET anyplace_command)
   file(RELATIVE_PATH library_from_program ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   set_target_properties(anyplace_command PROPERTIES INSTALL_RPATH "$ORIGIN/${library_from_program}")
-  install(TARGETS anyplace_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-  install(FILES ${ANYPLACE_PAGES}/anyplace.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-  install(FILES ${ANYPLACE_PAGES}/anyplace.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME anyplace)
+  install(TARGETS anyplace_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+  install(FILES ${ANYPLACE_PAGES}/anyplace.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
+  install(FILES ${ANYPLACE_PAGES}/anyplace.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME anyplace COMPONENT tools)
 endif()
 
 # -- Documentation, as the source has it: its links from one page to another hold.
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME documentation)
 install(FILES LICENSE README.md CHANGELOG.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES conformance/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/conformance)
 install(FILES compilers/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/compilers)
 
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 # -- CMake
 install(EXPORT anyplaceHeadersTargets NAMESPACE anyplace:: DESTINATION ${anyplace_cmake_dir})
 install(EXPORT anyplaceCoreTargets NAMESPACE anyplace:: DESTINATION ${anyplace_cmake_dir})
