@@ -250,6 +250,21 @@ stage_debian13() {
   rm -rf --one-file-system "$root"
 }
 
+# What is released, as packages, on a Debian that has nothing of it.
+stage_packages() {
+  local root=${bare_root}-packages status=0
+  scripts/package
+  scripts/lib/debian_root make "$root" || status=$?
+  if ((status == 77)); then
+    echo "-- packages on a bare Debian: left out, there can be none"
+    tests_skipped=1
+    return
+  fi
+  ((status == 0))
+  counted scripts/lib/debian_root run "$root" tests/install/packages build-package
+  rm -rf --one-file-system "$root"
+}
+
 # The Level Zero backend on Intel's real driver, without a GPU: Debian's unstable packages of it, 415 MB. Left out where they can't
 # be had.
 stage_levelzero_driver() {
