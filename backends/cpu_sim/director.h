@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The Director is the deterministic mode's scheduler: docs/cpu_sim-deterministic.md is its contract. There is none in
-// threads mode. The code parts in few places: Scheduler and HostThread give it what becomes ready, wait_for() (help.h)
-// waits here, device clocks read its time, and door.h puts it in front of the entries.
+// threads mode. The code parts in few places: Scheduler and HostThread give it what becomes ready, graphs are run node
+// by node (graph_branches.h), freed memory is kept (freed_blocks.h), wait_for() (help.h) waits here, device clocks read
+// its time, and door.h puts it in front of the entries.
 //
 // One thing happens at a time. A host thread's call takes the turn, and gives it back when the call returns. Between
 // two calls nothing of a stream happens. When a call returns that may have changed what is ready, and while a call
