@@ -24,8 +24,9 @@ std::uint32_t number_of(const char* name, std::uint32_t least, std::uint32_t mos
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number < least || number > most) {
-    bad_argument(std::string(name) + " is " + in_quotes(text) + ", by which this process is a rank of a job\nallowed is " +
-                 "a number from " + std::to_string(least) + " to " + std::to_string(most));
+    bad_argument(std::string(name) + " is " + in_quotes(text) +
+                 ", by which this process is a rank of a job\nallowed is " + "a number from " + std::to_string(least) +
+                 " to " + std::to_string(most));
   }
   return number;
 }
