@@ -461,8 +461,8 @@ void Director::supervise() noexcept {
   constexpr std::chrono::milliseconds pause(1);
   // A thread that computes between two calls isn't one that waits, unless it does so for very long.
   constexpr std::int64_t long_patience_ns = 500'000'000;
-  // A rank's thread may wait for the one that receives, which is no thread that is waited for, but for so many looks.
-  const unsigned enough_looks = is_rank() ? 20 : 1;
+  // A rank's thread may be about to go on when the one that receives, for which nobody waits, has left a lock.
+  const unsigned enough_looks = is_rank() ? 50 : 1;
   unsigned looks = 0;
   Lock lock = enter();
   supervisor_id_ = this_thread();
@@ -475,7 +475,8 @@ void Director::supervise() noexcept {
     const bool may_choose = holder_ == nullptr && !directing_ && !is_somebody_here() &&
                             (!ready_.empty() || has_messages()) && threads_.is_known();
     looks = may_choose && look_at_threads(long_patience_ns) ? looks + 1 : 0;
-    if (looks < enough_looks) continue;
+    if (looks == 1) receiver_began_ns_ = receiver_ns();
+    if (looks < enough_looks || !has_receiver_gone_on()) continue;
     looks = 0;
     directing_ = true;
     note_submissions();

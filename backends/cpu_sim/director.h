@@ -214,6 +214,8 @@ class Director {
   void join_board();
   RankBoard::Verdict ask_board(bool has_other, bool& has_moved);
   bool only_others_may_act();
+  std::int64_t receiver_ns();
+  bool has_receiver_gone_on();
 
   // -- Rest (director_rest.cpp). All are called under mutex_.
   void settle(Lock& lock);
@@ -280,6 +282,7 @@ class Director {
   std::uint64_t received_ = 0;           // RankBoard::Look has this.
   std::int64_t received_at_ns_ = 0;      // It rose at this real time.
   std::int64_t receiver_before_ns_ = 0;  // The thread that receives had computed so long then.
+  std::int64_t receiver_began_ns_ = 0;   // It had computed so long when the supervisor saw the process at rest first.
   ProcessThreads threads_;
   std::set<std::string> said_;       // These uncontrolled things are in the report.
   std::int64_t stuck_since_ns_ = 0;  // Since this real time there has been nothing to choose from; 0 if there is.

@@ -18,6 +18,8 @@
 namespace anyplace::cpu_sim {
 namespace {
 
+// The core's thread has this name.
+constexpr const char* receiver_name = "anyplace-ranks";
 // A message that was chosen is waited for so long where something else could happen: where the ranks find out by
 // themselves that all are stuck, it is other ranks that take so long.
 constexpr std::int64_t message_patience_ns = 2'000'000'000;
@@ -28,7 +30,7 @@ constexpr std::int64_t brief_ns = 5'000'000;
 // much has passed, since it sleeps between its looks if no operation has begun.
 constexpr std::int64_t looking_ns = 1'000'000;
 constexpr std::int64_t receiving_ns = 20'000'000;
-constexpr std::int64_t longest_receiving_ns = 250'000'000;
+constexpr std::int64_t longest_receiving_ns = 100'000'000;
 
 }  // namespace
 
@@ -156,6 +158,25 @@ RankBoard::Verdict Director::ask_board(bool has_other, bool& has_moved) {
   return board_.say_stuck({has_other, calls_ + ran_, received_}, has_moved);
 }
 
+/// Returns how long the thread that receives has computed; -1 if it waits, or there is none.
+std::int64_t Director::receiver_ns() {
+  for (auto& [id, thread] : threads_.list(false)) {
+    if (thread.name() == receiver_name) return thread.look() == OpenThread::Doing::runs ? thread.computed_ns() : -1;
+  }
+  return -1;
+}
+
+/// Returns whether the thread that receives waits, or has made a round since receiver_began_ns_ was written. It takes
+/// locks of the core's in each, for which a thread of the program's may wait while the receiving one gets no processor:
+/// that thread is about to go on, and isn't one that waits for work.
+bool Director::has_receiver_gone_on() {
+  if (!is_rank()) return true;
+  const std::int64_t computed_ns = receiver_ns();
+  if (computed_ns < 0) return true;
+  if (receiver_began_ns_ < 0) receiver_began_ns_ = computed_ns;
+  return computed_ns - receiver_began_ns_ > looking_ns;
+}
+
 /// Returns whether nothing of this process can go on unless another rank sends something: each thread of the program's
 /// that has called us waits here or for another thread. Others that sleep are taken for MPI's. Counts how often the
 /// thread that receives has looked for messages.
@@ -163,7 +184,7 @@ bool Director::only_others_may_act() {
   const std::int64_t real_now_ns = cpu_sim::now_ns();
   std::int64_t receiver_ns = -1;
   for (auto& [id, thread] : threads_.list(false)) {
-    if (thread.name() == "anyplace-ranks") receiver_ns = thread.computed_ns();
+    if (thread.name() == receiver_name) receiver_ns = thread.computed_ns();
     const bool has_called =
         std::any_of(callers_.begin(), callers_.end(), [id = id](const Caller* each) { return each->thread == id; });
     if (waits_here(id) || (!has_called && !has_own_work(id))) continue;

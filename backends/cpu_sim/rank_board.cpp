@@ -25,9 +25,9 @@ struct RankBoard::Slot {
   std::uint8_t unused;
   std::uint64_t moves;
   std::uint64_t received;
-  // At the first look of all ranks.
-  std::uint64_t first_moves;
-  std::uint64_t first_received;
+  // At the last look at all ranks.
+  std::uint64_t looked_moves;
+  std::uint64_t looked_received;
   std::uint64_t judged_moves;  // It had these at the last verdict.
 
   bool is_over() const noexcept { return has_left != 0 || (process != 0 && kill(process, 0) != 0 && errno == ESRCH); }
@@ -37,15 +37,16 @@ struct RankBoard::Page {
   std::uint64_t verdicts;
   Verdict verdict;
   std::uint8_t has_moved;
-  std::uint8_t is_looked_at;  // There was a first look since the last verdict.
+  std::uint8_t rounds;  // So many looks at all ranks have found them stuck, one after the other.
   std::uint8_t unused[5];
   Slot slots[most_ranks];
 };
 
 namespace {
 
-// Between two looks each rank receives at least so often, the last time after all of the others were stuck.
-constexpr std::uint64_t receives = 2;
+/// Returns after how many looks all ranks are stuck. In between each rank has received, after all others had. An
+/// operation takes several messages one after the other: more where there are more ranks.
+constexpr std::uint32_t rounds_for(std::uint32_t ranks) { return 4 + 2 * ranks; }
 
 constexpr const char* board_folder = "/dev/shm";
 /// A file that nobody has changed for so many seconds may be of a job that died.
@@ -159,22 +160,19 @@ RankBoard::Verdict RankBoard::say_stuck(const Look& look, bool& has_moved) {
     is_stuck_ = true;
     Slot* const end = page.slots + size_;
     if (!std::all_of(page.slots, end, [](const Slot& each) { return each.is_stuck != 0 || each.is_over(); })) {
-      page.is_looked_at = 0;
+      page.rounds = 0;
       return;
     }
-    const auto is_as_before = [](const Slot& each) { return each.moves == each.first_moves; };
-    if (page.is_looked_at == 0 || !std::all_of(page.slots, end, is_as_before)) {
-      page.is_looked_at = 1;
-      for (Slot* each = page.slots; each != end; ++each) {
-        each->first_moves = each->moves;
-        each->first_received = each->received;
-      }
-      return;
+    const auto is_as_before = [](const Slot& each) { return each.moves == each.looked_moves; };
+    if (!std::all_of(page.slots, end, is_as_before)) page.rounds = 0;
+    const auto has_received = [](const Slot& each) { return each.is_over() || each.received > each.looked_received; };
+    if (page.rounds != 0 && !std::all_of(page.slots, end, has_received)) return;
+    ++page.rounds;
+    for (Slot* each = page.slots; each != end; ++each) {
+      each->looked_moves = each->moves;
+      each->looked_received = each->received;
     }
-    const auto has_received = [](const Slot& each) {
-      return each.is_over() || each.received >= each.first_received + receives;
-    };
-    if (!std::all_of(page.slots, end, has_received)) return;
+    if (page.rounds < rounds_for(size_)) return;
     has_moved = page.verdicts == 0 ||
                 std::any_of(page.slots, end, [](const Slot& each) { return each.moves != each.judged_moves; });
     const bool has_other =
@@ -182,7 +180,7 @@ RankBoard::Verdict RankBoard::say_stuck(const Look& look, bool& has_moved) {
     verdict = has_moved || has_other ? Verdict::choose_again : Verdict::deadlock;
     page.verdict = verdict;
     page.has_moved = has_moved;
-    page.is_looked_at = 0;
+    page.rounds = 0;
     verdicts_ = ++page.verdicts;
     for (Slot* each = page.slots; each != end; ++each) {
       each->judged_moves = each->moves;
@@ -198,7 +196,7 @@ void RankBoard::say_moving() {
   is_stuck_ = false;
   change([&](Page& page) {
     page.slots[rank_].is_stuck = 0;
-    page.is_looked_at = 0;
+    page.rounds = 0;
     // It wasn't stuck: its message came while the others found that all were.
     verdicts_ = page.verdicts;
   });

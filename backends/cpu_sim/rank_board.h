@@ -5,9 +5,10 @@
 // under flock() alone, so a rank that dies leaves nothing locked.
 //
 // A rank is stuck if it waits for a message of another rank, and everything else of it waits, too. A message may be
-// under way between a rank that has sent it and one that is stuck. So all ranks are stuck if all say so in two looks,
-// between which none has moved and each has received whatever it could (Look). The first rank that sees this writes
-// the verdict, and each rank reads it once, before it can be stuck again: all ranks act on the same verdicts.
+// under way between a rank that has sent it and one that is stuck. So all ranks are stuck if all say so in several
+// looks, between which none has moved and each has received whatever it could, after the others had (Look). The first
+// rank that sees this writes the verdict, and each rank reads it once, before it can be stuck again: all ranks act on
+// the same verdicts.
 #pragma once
 
 #include <cstdint>

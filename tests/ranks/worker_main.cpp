@@ -88,6 +88,17 @@ void opposite(const Rank& me) {
   require(me.read(b, second).back() == 2, "the second one's");
 }
 
+/// On one stream the first operation of each rank waits for the second one of the other.
+void opposite_in_one_stream(const Rank& me) {
+  const Communicator other = me.all.split(0, me.all.rank());
+  const Buffer data = me.filled(1);
+  const bool first = me.all.rank() % 2 == 0;
+  for (const Communicator* all : {first ? &me.all : &other, first ? &other : &me.all}) {
+    all->all_reduce(me.stream, data.as<float>(), data.as<float>(), Reduction::max);
+  }
+  me.stream.synchronize();
+}
+
 void split(const Rank& me) {
   const int rank = me.all.rank(), size = me.all.size();
   const Communicator half = me.all.split(rank % 2, -rank);
@@ -373,6 +384,7 @@ int main(int count, char** arguments) {
   const std::map<std::string, std::pair<void (*)(const Rank&), seconds>> modes{
       {"order", {order, patience}},
       {"opposite", {opposite, patience}},
+      {"opposite_in_one_stream", {opposite_in_one_stream, patience}},
       {"unequal", {unequal, patience}},
       {"split", {split, patience}},
       {"mismatch", {mismatch, patience}},
