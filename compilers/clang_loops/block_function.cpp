@@ -20,19 +20,53 @@ namespace {
 
 constexpr uint64_t most_threads = 1024;  // of a block
 constexpr uint64_t cache_line = 64;      // bytes
+constexpr unsigned tile_row = 16;        // threads
+constexpr unsigned any_row = 0;
+
+/// A void(BlockState*, const void* values, uint32_t blocks) without a body.
+Function* create_function(const ThreadFunction& given) {
+  Function& thread = *given.function;
+  LLVMContext& context = thread.getContext();
+  Type* const types[] = {byte_pointer(context), byte_pointer(context), Type::getInt32Ty(context)};
+  auto* const type = FunctionType::get(Type::getVoidTy(context), types, false);
+  Function* const made = Function::Create(type, GlobalValue::InternalLinkage, "anyplace.block", thread.getParent());
+  made->addFnAttrs(AttrBuilder(context, thread.getAttributes().getFnAttrs()));
+  if (thread.hasPersonalityFn()) made->setPersonalityFn(thread.getPersonalityFn());
+  if (DISubprogram* subprogram = thread.getSubprogram()) {
+    made->setSubprogram(MDNode::replaceWithDistinct(subprogram->clone()));
+  }
+  return made;
+}
+
+/// The threads of a row in `region` that fit into a vector, by its widest element, as the vectoriser counts.
+unsigned threads_in_vector(Function& region, unsigned vector_bits) {
+  const DataLayout& layout = region.getParent()->getDataLayout();
+  uint64_t widest = 8;
+  for (Instruction& i : instructions(region)) {
+    if (getLoadStorePointerOperand(&i) == nullptr) continue;
+    widest = std::max<uint64_t>(widest, layout.getTypeSizeInBits(getLoadStoreType(&i)->getScalarType()));
+  }
+  return std::max(1u, static_cast<unsigned>(vector_bits / widest));
+}
 
 class BlockFunction {
  public:
-  BlockFunction(const ThreadFunction& thread, const Regions& regions, const LiveAcross& live, bool joins)
+  /// `row` is how many threads a row is known to have, or any_row.
+  BlockFunction(const ThreadFunction& thread, const Regions& regions, const LiveAcross& live, bool joins, unsigned row,
+                unsigned vector_bits)
       : given_(thread),
         regions_(regions),
         live_(live),
         joins_(joins),
+        row_(row),
+        vector_bits_(vector_bits),
         context_(thread.function->getContext()),
         builder_(context_) {}
 
   Function* make() {
-    create();
+    made_ = create_function(given_);
+    continue_in(add_block("begin"));
+    builder_.SetCurrentDebugLocation(debug_location_of(*made_));
     load_inputs();
     for (unsigned n = 0; n < regions_.list().size(); ++n)
       functions_.push_back(make_region_function(regions_, live_, n));
@@ -61,7 +95,6 @@ class BlockFunction {
   Value* load_number(Value* from) { return builder_.CreateLoad(builder_.getInt32Ty(), from); }
   unsigned first_slot() const { return static_cast<unsigned>(given_.function->arg_size()); }
 
-  void create();
   void load_inputs();
   void make_variables();
   void take_scratch(ArrayRef<std::pair<Value**, Type*>> arrays);
@@ -69,6 +102,7 @@ class BlockFunction {
   bool is_uniform_slot(const Argument& argument) const;
   MDNode* mark_parallel(Function& region) const;
   void run_together(unsigned number);
+  MDNode* loop_metadata(Function& region, MDNode* group) const;
   void call_in_loop(const ThreadLoop& loop, Function* function, const Region& region, MDNode* group);
   void publish_uniform_values(const Region& region);
   void go_on(const Region& region);
@@ -81,6 +115,8 @@ class BlockFunction {
   const Regions& regions_;
   const LiveAcross& live_;
   const bool joins_;
+  const unsigned row_;
+  const unsigned vector_bits_;
   LLVMContext& context_;
   IRBuilder<> builder_;
   Function* made_ = nullptr;
@@ -100,20 +136,6 @@ class BlockFunction {
   SmallVector<Function*> decided_;  // functions for parts of rows
 };
 
-void BlockFunction::create() {
-  Function& thread = *given_.function;
-  Type* const types[] = {byte_pointer(context_), byte_pointer(context_), Type::getInt32Ty(context_)};
-  auto* const type = FunctionType::get(Type::getVoidTy(context_), types, false);
-  made_ = Function::Create(type, GlobalValue::InternalLinkage, "anyplace.block", thread.getParent());
-  made_->addFnAttrs(AttrBuilder(context_, thread.getAttributes().getFnAttrs()));
-  if (thread.hasPersonalityFn()) made_->setPersonalityFn(thread.getPersonalityFn());
-  if (DISubprogram* subprogram = thread.getSubprogram()) {
-    made_->setSubprogram(MDNode::replaceWithDistinct(subprogram->clone()));
-  }
-  continue_in(add_block("begin"));
-  builder_.SetCurrentDebugLocation(debug_location_of(*made_));
-}
-
 /// Loads what is the same for all threads once for the block, and its size.
 void BlockFunction::load_inputs() {
   Value* const bases[] = {made_->getArg(0), made_->getArg(1)};
@@ -125,6 +147,7 @@ void BlockFunction::load_inputs() {
     size_[axis] = load_number(address_at(builder_, bases[0], block_size_offset + 4 * axis, builder_.getInt32Ty()));
     builder_.CreateAssumption(builder_.CreateICmpNE(size_[axis], builder_.getInt32(0)));
     builder_.CreateAssumption(builder_.CreateICmpULE(size_[axis], builder_.getInt32(most_threads)));
+    if (axis == 0 && row_ != any_row) size_[0] = builder_.getInt32(row_);
     // What the kernel read as blockDim is the same number, of which the same is known.
     for (size_t i = 0; i < inputs_.size(); ++i) {
       const Input& input = given_.inputs[i];
@@ -263,10 +286,24 @@ void BlockFunction::call_in_loop(const ThreadLoop& loop, Function* function, con
     builder_.CreateStore(next, next_);
   }
   builder_.CreateBr(loop.latch);
+  loop.back->setMetadata(LLVMContext::MD_loop, loop_metadata(*function, group));
+}
+
+/// The vectors of a row of known length are computed side by side; one after the other, each would keep the same
+/// factors in registers, which there aren't enough of.
+MDNode* BlockFunction::loop_metadata(Function& region, MDNode* group) const {
   Metadata* const parallel[] = {MDString::get(context_, "llvm.loop.parallel_accesses"), group};
-  MDNode* const metadata = MDNode::getDistinct(context_, {nullptr, MDNode::get(context_, parallel)});
+  SmallVector<Metadata*> all{nullptr, MDNode::get(context_, parallel)};
+  const unsigned vectors = row_ / threads_in_vector(region, vector_bits_);
+  if (vectors > 1) {
+    auto* const count = ConstantInt::get(Type::getInt32Ty(context_), vectors);
+    Metadata* const interleaved[] = {MDString::get(context_, "llvm.loop.interleave.count"),
+                                     ConstantAsMetadata::get(count)};
+    all.push_back(MDNode::get(context_, interleaved));
+  }
+  MDNode* const metadata = MDNode::getDistinct(context_, all);
   metadata->replaceOperandWith(0, metadata);
-  loop.back->setMetadata(LLVMContext::MD_loop, metadata);
+  return metadata;
 }
 
 /// What the region wrote into uniform slots is what the next one reads. Every thread that wrote has written the same.
@@ -387,7 +424,29 @@ void BlockFunction::inline_regions() {
 
 Function* make_block_function(const ThreadFunction& thread, const Regions& regions, const LiveAcross& live,
                               bool joins) {
-  return BlockFunction(thread, regions, live, joins).make();
+  return BlockFunction(thread, regions, live, joins, any_row, 0).make();
+}
+
+Function* make_block_function_of_tiles(const ThreadFunction& thread, const Regions& regions, const LiveAcross& live,
+                                       unsigned vector_bits) {
+  Function* const any = BlockFunction(thread, regions, live, false, any_row, 0).make();
+  Function* const tile = BlockFunction(thread, regions, live, false, tile_row, vector_bits).make();
+  Function* const made = create_function(thread);
+  LLVMContext& context = made->getContext();
+  const auto add = [&](const char* name) { return BasicBlock::Create(context, name, made); };
+  BasicBlock *const begin = add("begin"), *const of_tile = add("tile"), *const other = add("other");
+  IRBuilder<> builder(begin);
+  builder.SetCurrentDebugLocation(debug_location_of(*made));
+  Value* const size = builder.CreateLoad(builder.getInt32Ty(),
+                                         address_at(builder, made->getArg(0), block_size_offset, builder.getInt32Ty()));
+  builder.CreateCondBr(builder.CreateICmpEQ(size, builder.getInt32(tile_row)), of_tile, other);
+  Value* const arguments[] = {made->getArg(0), made->getArg(1), made->getArg(2)};
+  for (auto& [block, function] : {std::pair{of_tile, tile}, std::pair{other, any}}) {
+    builder.SetInsertPoint(block);
+    builder.CreateCall(function, arguments);
+    builder.CreateRetVoid();
+  }
+  return made;
 }
 
 }  // namespace anyplace::clang_loops

@@ -18,4 +18,10 @@ namespace anyplace::clang_loops {
 llvm::Function* make_block_function(const ThreadFunction& thread, const Regions& regions, const LiveAcross& live,
                                     bool joins);
 
+/// The same with code of its own for blocks whose rows have 16 threads, as those of kernels that work on tiles mostly
+/// have: each loop over a row is then a fixed number of vectors, side by side. `vector_bits` is the size of the
+/// processor's.
+llvm::Function* make_block_function_of_tiles(const ThreadFunction& thread, const Regions& regions,
+                                             const LiveAcross& live, unsigned vector_bits);
+
 }  // namespace anyplace::clang_loops

@@ -4,6 +4,7 @@
 // runs before all optimisation, which then finds loops. Each kernel is remarked upon: -Rpass=anyplace-loops says which
 // became loops, -Rpass-missed=anyplace-loops which keep their stacks, and why.
 #include <llvm/Analysis/OptimizationRemarkEmitter.h>
+#include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
@@ -107,14 +108,16 @@ class LoopsPass : public PassInfoMixin<LoopsPass> {
   static Loops make_loops(Function& run_thread, FunctionAnalysisManager& analyses) {
     const ThreadFunction thread = make_thread_function(run_thread, analyses);
     if (thread.function == nullptr) return {nullptr, false, thread.refusal};
-    const Loops loops = make_loops(thread);
+    const TargetTransformInfo& target = analyses.getResult<TargetIRAnalysis>(run_thread);
+    const auto bits = target.getRegisterBitWidth(TargetTransformInfo::RGK_FixedWidthVector).getFixedValue();
+    const Loops loops = make_loops(thread, static_cast<unsigned>(bits));
     thread.function->eraseFromParent();
     return loops;
   }
 
   /// Refuses a kernel that would become too large. Finding the regions takes time, too, so it is known before that
   /// there are more of them than barriers.
-  static Loops make_loops(const ThreadFunction& thread) {
+  static Loops make_loops(const ThreadFunction& thread, unsigned vector_bits) {
     const Loops too_large{nullptr, false, "it is too large"};
     const auto is_large = [&](size_t regions) {
       return regions > most_regions || thread.function->getInstructionCount() * regions > most_instructions;
@@ -125,6 +128,10 @@ class LoopsPass : public PassInfoMixin<LoopsPass> {
     Regions regions(*thread.function);
     if (is_large(regions.list().size())) return too_large;
     const LiveAcross live(regions);
+    const bool has_rows = !thread.function->getArg(thread_y)->use_empty();
+    if (regions.parted() && has_rows && !is_large(2 * regions.list().size())) {
+      return {make_block_function_of_tiles(thread, regions, live, vector_bits), false, {}};
+    }
     const bool joins = blocks_can_be_joined(thread, regions);
     return {make_block_function(thread, regions, live, joins), joins, {}};
   }

@@ -105,10 +105,16 @@ TEST_CASE("Random kernels write the same as loops as on stacks") {
 TEST_CASE("What a thread throws between barriers is its stream's fault, as on stacks") {
   const Comparison comparison;
   const Buffer to(comparison.stream, 64 * sizeof(std::uint32_t));
-  comparison.stream.launch(comparison.loops.kernel("throws"), {1, 64}, to, 100u);
-  CHECK_NOTHROW(comparison.stream.synchronize());
-  comparison.stream.launch(comparison.loops.kernel("throws"), {1, 64}, to, 5u);
-  CHECK_THROWS_AS(comparison.stream.synchronize(), Error);
+  const auto check = [&](const char* kernel, Dim3 block) {
+    INFO(kernel << " in blocks of " << block.x << " x " << block.y);
+    comparison.stream.launch(comparison.loops.kernel(kernel), {1, block}, to, 100u);
+    CHECK_NOTHROW(comparison.stream.synchronize());
+    comparison.stream.launch(comparison.loops.kernel(kernel), {1, block}, to, 5u);
+    CHECK_THROWS_AS(comparison.stream.synchronize(), Error);
+  };
+  check("throws", {64});
+  check("throws_in_rows", {16, 4});
+  check("throws_in_rows", {32, 2});
 }
 
 }  // namespace loops_test

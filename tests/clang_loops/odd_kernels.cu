@@ -337,6 +337,17 @@ extern "C" __global__ void throws(unsigned* to, unsigned at) {
   to[threadIdx.x] = 1;
 }
 
+/// The same where rows of 16 threads have code of their own.
+extern "C" __global__ void throws_in_rows(unsigned* to, unsigned at) {
+  __shared__ unsigned own[64];
+  const unsigned t = threadIdx.x + blockDim.x * threadIdx.y;
+  own[t] = t;
+  __syncthreads();
+  if (own[(t + 1) % 64] == at) throw 1;
+  to[t] = 1;
+}
+
 ANYPLACE_EXPORT_KERNELS(local_array, in_function, scan, nested_loops, leave_together, leave_in_rounds, switch_of_barriers,
                         meet_in_different_rounds, common_branch_apart, common_values_apart, catches, asserts,
-                        dynamic_and_atomic, swapped, three_dimensions, wrapping_conditions, guarded_loop, table_by_value, throws);
+                        dynamic_and_atomic, swapped, three_dimensions, wrapping_conditions, guarded_loop, table_by_value, throws,
+                        throws_in_rows);

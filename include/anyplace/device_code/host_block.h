@@ -206,8 +206,8 @@ struct Export<kernel, void (*)(Args...)> {
   }
 
   /// Runs `block`, and those behind it in its row of the grid if *blocks is more than 1 and they can be run as one;
-  /// else it sets *blocks to 1.
-  static anyplace_status run(const anyplace_block& block, uint32_t* blocks, void* const* arguments,
+  /// else it sets *blocks to 1. That write is known to leave the block's state alone, which else were read again.
+  static anyplace_status run(const anyplace_block& block, uint32_t* __restrict blocks, void* const* arguments,
                              const uint32_t* sizes, uint32_t count) noexcept {
     constexpr Parameters expected = parameters();
     if (count != sizeof...(Args)) return ANYPLACE_STATUS_INVALID_ARGUMENT;
