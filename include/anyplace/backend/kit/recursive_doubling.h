@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The steps by which ranks reduce what each of them has, by recursive doubling: in each step a rank exchanges all of
-// its data with another one, twice as far away as in the step before. The engine mpi executes them.
-// They are a pure function of the rank and the number of ranks.
+// its data with another one, twice as far away as in the step before. The engine mpi executes them; `anyplace network`
+// simulates them. They are a pure function of the rank and the number of ranks.
 //
 // If the number of ranks is no power of two, as many ranks as are too many give their values to a neighbour first and
 // get the result from it at the end. Every rank combines the same values in the same order, the lower ranks' first, so
