@@ -27,6 +27,7 @@
 #include "text.h"
 #include "tools/compile.h"
 #include "tools/explore.h"
+#include "tools/network.h"
 #include "tools/replay.h"
 #include "tools/sweep.h"
 #include "top.h"
@@ -50,7 +51,7 @@ constexpr const char* footer =
     "     the images are written (compile)\n"
     "  1  not so: no device, no such place, source that can't be compiled, out of memory, or standard output can't be "
     "written\n"
-    "  2  the command line, the text of a place, a trace, or ANYPLACE_PROBE_TIMEOUT is wrong\n"
+    "  2  the command line, the text of a place, a trace, a network's profile, or ANYPLACE_PROBE_TIMEOUT is wrong\n"
     "\n"
     "Environment:\n"
     "  ANYPLACE_BACKEND_PATH    directories to search for plugins first, \":\" between them\n"
@@ -90,7 +91,7 @@ int say(const Answer& answer, bool output_closed) {
 }
 
 std::string_view arguments_of(std::string_view command) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 14> known{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 15> known{{
       {"info", "PLACE [--json]"},
       {"conformance", "--place PLACE [option...] [--json]"},
       {"compile", "FILE --for TARGET[,TARGET] [option...]"},
@@ -102,6 +103,7 @@ std::string_view arguments_of(std::string_view command) {
       {"replay", "TRACE --place PLACE [option...] [--json]"},
       {"sweep", "[option...] [--json] -- PROGRAM [ARGUMENT...]"},
       {"explore", "[option...] [--json] -- PROGRAM [ARGUMENT...]"},
+      {"network", "--profile NAME|FILE --machines COUNT [option...] [--json]"},
       {"trace-summary", "FILE [--compare FILE] [--least-overlap PERCENT] [--json]"},
       {"timeline", "FILE [--output FILE]"},
       {"profile", "--calibrate FILE --base NAME [--name NAME]"},
@@ -175,6 +177,7 @@ Answer run(int argument_count, char** arguments, bool output_closed) {
   const ReplayCommand replay(app);
   const SweepCommand sweep(app);
   const ExploreCommand explore(app);
+  const NetworkCommand network(app);
 #ifdef ANYPLACE_TOOL_TRACE
   const TraceSummaryCommand trace_summary(app);
   const TimelineCommand timeline(app);
@@ -209,6 +212,7 @@ Answer run(int argument_count, char** arguments, bool output_closed) {
   if (replay.chosen()) return replay.run();
   if (sweep.chosen()) return sweep.run();
   if (explore.chosen()) return explore.run();
+  if (network.chosen()) return network.run();
 #ifdef ANYPLACE_TOOL_TRACE
   if (trace_summary.chosen()) return trace_summary.run();
   if (timeline.chosen()) return timeline.run();

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole numbers on the command line. CLI11's own parser isn't used, because it takes a negative number for a large one,
-// one that doesn't fit for the largest, and a leading 0 for octal.
+// Whole numbers and sizes on the command line. CLI11's own parser isn't used, because it takes a negative number for a
+// large one, one that doesn't fit for the largest, and a leading 0 for octal.
 #pragma once
 
 #include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace anyplace::tool {
 
@@ -18,6 +19,21 @@ inline std::optional<std::uint64_t> parse_number(const std::string& text) {
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (failed != std::errc() || end != text.data() + text.size() || has_leading_zero) return std::nullopt;
   return number;
+}
+
+/// Parses a size such as "40GiB", as ANYPLACE_CPU_SIM_MEMORY takes it; nothing if the text is none.
+inline std::optional<std::uint64_t> parse_size(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc() || value == 0) return std::nullopt;
+  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  if (unit.empty()) return value;
+  unsigned shift = 10;
+  for (const std::string_view known : {"KiB", "MiB", "GiB", "TiB"}) {
+    if (unit == known) return value <= UINT64_MAX >> shift ? std::optional(value << shift) : std::nullopt;
+    shift += 10;
+  }
+  return std::nullopt;
 }
 
 }  // namespace anyplace::tool

@@ -73,21 +73,6 @@ struct Result {
   std::optional<double> fill_at_failure;
 };
 
-/// Parses a size such as "40GiB", as ANYPLACE_CPU_SIM_MEMORY takes it; nothing if the text is none.
-std::optional<std::uint64_t> parse_size(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc() || value == 0) return std::nullopt;
-  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
-  if (unit.empty()) return value;
-  unsigned shift = 10;
-  for (const std::string_view known : {"KiB", "MiB", "GiB", "TiB"}) {
-    if (unit == known) return value <= UINT64_MAX >> shift ? std::optional(value << shift) : std::nullopt;
-    shift += 10;
-  }
-  return std::nullopt;
-}
-
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

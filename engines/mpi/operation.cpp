@@ -37,7 +37,7 @@ bool cpu_sim_is_protected() noexcept {
 }  // namespace
 
 Group::Group(MpiHandle made, int own_rank, int all, const anyplace_engine_device* of)
-    : comm(made), rank(own_rank), size(all), small_plan(own_rank, all) {
+    : comm(made), rank(own_rank), size(all), small_plan(backend::recursive_doubling(own_rank, all)) {
   device.backend = "";
   if (of == nullptr) return;
   device = *of;
@@ -51,7 +51,7 @@ void Group::describe(anyplace_engine_group& out) noexcept {
   out.flags = takes_device_memory ? std::uint32_t{ANYPLACE_ENGINE_DEVICE_MEMORY} : 0;
   out.rank = rank;
   out.size = size;
-  out.at_once_bytes = is_foreign ? 0 : small_reduce_bytes;
+  out.at_once_bytes = is_foreign ? 0 : backend::recursive_doubling_bytes;
   out.group = reinterpret_cast<anyplace_group>(this);
 }
 
@@ -61,7 +61,7 @@ int Operation::start() {
   const anyplace_engine_part& first = parts.front();
   const bool is_one = parts.size() == 1 && first.collective == ANYPLACE_COLLECTIVE_ALL_REDUCE;
   const std::uint64_t bytes = first.count * bytes_of(first.type);
-  if (is_one && bytes <= small_reduce_bytes && !group.is_foreign) {
+  if (is_one && bytes <= backend::recursive_doubling_bytes && !group.is_foreign) {
     ++group.sequence;
     start_small();
     return mpi_success;

@@ -1,28 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "small_reduce.h"
 
-#include <bit>
 #include <cstring>
 
 namespace anyplace::mpi {
-
-SmallPlan::SmallPlan(int rank, int size) {
-  const auto power = static_cast<int>(std::bit_floor(static_cast<unsigned>(size)));
-  const int extra = size - power;
-  const bool folds = rank < 2 * extra;
-  if (folds && rank % 2 == 0) {
-    steps = {{rank + 1, -1}, {-1, rank + 1}};
-    return;
-  }
-  if (folds) steps.push_back({-1, rank - 1, true, true});
-  const int place = folds ? rank / 2 : rank - extra;
-  for (int mask = 1; mask < power; mask *= 2) {
-    const int other = place ^ mask;
-    const int peer = other < extra ? other * 2 + 1 : other + extra;
-    steps.push_back({peer, peer, true, peer < rank});
-  }
-  if (folds) steps.push_back({rank - 1, -1});
-}
 
 void SmallReduce::begin(const Operation& operation, std::uint64_t bytes) {
   if (received_.size() < bytes) received_.resize(bytes);
@@ -40,7 +21,7 @@ int SmallReduce::test(MpiHandle& request, bool& is_open) noexcept {
   return code;
 }
 
-int SmallReduce::start(const SmallPlan::Step& step) noexcept {
+int SmallReduce::start(const backend::RecursiveDoublingStep& step) noexcept {
   const Operation& o = operation_;
   int code = mpi_success;
   if (step.receive_from >= 0) {
@@ -57,7 +38,7 @@ int SmallReduce::start(const SmallPlan::Step& step) noexcept {
 }
 
 /// MPI writes the result over the second operand.
-int SmallReduce::combine(const SmallPlan::Step& step) noexcept {
+int SmallReduce::combine(const backend::RecursiveDoublingStep& step) noexcept {
   const Operation& o = operation_;
   if (step.comes_first) return mpi_.Reduce_local(received_.data(), o.data, o.count, o.type, o.op);
   const int code = mpi_.Reduce_local(o.data, received_.data(), o.count, o.type, o.op);
@@ -73,12 +54,12 @@ bool SmallReduce::look(int& code) noexcept {
     if (code != mpi_success) return true;
     if (is_pending()) return false;
     if (has_received_) {
-      code = combine(plan_.steps[next_ - 1]);
+      code = combine(plan_[next_ - 1]);
       has_received_ = false;
       if (code != mpi_success) return true;
     }
-    if (next_ == plan_.steps.size()) return true;
-    code = start(plan_.steps[next_++]);
+    if (next_ == plan_.size()) return true;
+    code = start(plan_[next_++]);
     if (code != mpi_success) return true;
   }
 }

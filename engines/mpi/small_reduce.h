@@ -2,36 +2,20 @@
 //
 // SmallReduce does an all_reduce of a few bytes by recursive doubling over MPI's sends and receives. Open MPI's
 // MPI_Iallreduce takes several times as long for these as its MPI_Allreduce does, but a thread can't leave
-// MPI_Allreduce when a rank is missing.
-//
-// If the number of ranks is no power of two, as many ranks as are too many give their values to a neighbour first and
-// get the result from it at the end. Every rank combines the same values in the same order, the lower ranks' first, so
-// that all get the same bits although the order matters: the sum of two NaNs is the first one.
+// MPI_Allreduce when a rank is missing. The steps are those of recursive_doubling.h in the kit.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "anyplace/backend/kit/recursive_doubling.h"
 #include "mpi_library.h"
 
 namespace anyplace::mpi {
 
-/// An all_reduce of more bytes than this is done by MPI's own.
-inline constexpr std::uint64_t small_reduce_bytes = 8192;
-
-/// A SmallPlan has the steps of one rank, which are the same for all operations of a group.
-struct SmallPlan {
-  struct Step {
-    int send_to = -1;
-    int receive_from = -1;
-    bool reduces = false;      ///< the received data is combined; otherwise it is the result
-    bool comes_first = false;  ///< the received data is the first operand
-  };
-  std::vector<Step> steps;
-
-  SmallPlan(int rank, int size);
-};
+/// The steps of one rank, which are the same for all operations of a group.
+using SmallPlan = std::vector<backend::RecursiveDoublingStep>;
 
 /// A SmallReduce may be used again after the end of an operation, so that the next one allocates nothing. It isn't
 /// destroyed while is_pending().
@@ -57,9 +41,9 @@ class SmallReduce {
   bool is_pending() const noexcept { return is_sending_ || is_receiving_; }
 
  private:
-  int start(const SmallPlan::Step& step) noexcept;
+  int start(const backend::RecursiveDoublingStep& step) noexcept;
   int test(MpiHandle& request, bool& is_open) noexcept;
-  int combine(const SmallPlan::Step& step) noexcept;
+  int combine(const backend::RecursiveDoublingStep& step) noexcept;
 
   const MpiLibrary& mpi_;
   const SmallPlan& plan_;
