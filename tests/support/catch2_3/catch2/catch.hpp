@@ -17,3 +17,5 @@ inline auto Contains(const std::string& part, CaseSensitive sensitivity = CaseSe
   return Matchers::ContainsSubstring(part, sensitivity);
 }
 }  // namespace Catch
+
+using Catch::Approx;
