@@ -185,6 +185,40 @@ void Director::wait_for_others(Lock& lock) {
   }
 }
 
+/// Chooses while operations are ready and all threads wait for something outside of the calls. Else a program that
+/// waits by its own means for what a host function or a kernel does would wait for ever.
+void Director::supervise() noexcept {
+  constexpr std::chrono::milliseconds pause(1);
+  // A thread that computes between two calls isn't one that waits, unless it does so for very long.
+  constexpr std::int64_t long_patience_ns = 500'000'000;
+  // A rank's thread may be about to go on when the one that receives, for which nobody waits, has left a lock.
+  const unsigned enough_looks = is_rank() ? 50 : 1;
+  unsigned looks = 0;
+  Lock lock = enter();
+  supervisor_id_ = static_cast<pid_t>(syscall(SYS_gettid));
+  while (!stopped_) {
+    if (ready_.empty() && !is_rank()) {
+      supervise_.wait(lock);
+      continue;
+    }
+    supervise_.wait_for(lock, pause);
+    const bool may_choose = holder_ == nullptr && !directing_ && !is_somebody_here() &&
+                            (!ready_.empty() || has_messages()) && threads_.is_known();
+    looks = may_choose && look_at_threads(long_patience_ns) ? looks + 1 : 0;
+    if (looks == 1) receiver_began_ns_ = receiver_ns();
+    if (looks < enough_looks || !has_receiver_gone_on()) continue;
+    looks = 0;
+    directing_ = true;
+    note_submissions();
+    if (!execute_silent(lock)) {
+      const std::vector<Candidate> found = candidates();
+      if (!found.empty()) execute(lock, found[found.size() == 1 ? 0 : choose(found)]);
+    }
+    directing_ = false;
+    give_turn(nullptr);
+  }
+}
+
 /// Says, for each stream with work, what it waits for.
 std::string Director::what_waits() {
   std::map<const Timeline*, std::uint64_t> numbers;
