@@ -235,7 +235,12 @@ void Director::direct(Lock& lock) {
       continue;
     }
     stuck_since_ns_ = 0;
-    if (has_board_) board_.say_moving();
+    bool has_moved = false;
+    board_.say_moving(has_moved);
+    if (has_moved && !refused_.empty()) {
+      refused_.clear();
+      continue;
+    }
     const std::size_t taken = found.size() == 1 ? 0 : choose(found);
     if (found[taken].task != nullptr) {
       execute(lock, found[taken]);

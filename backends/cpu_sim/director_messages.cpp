@@ -84,22 +84,28 @@ void Director::add_messages(std::vector<Candidate>& found) {
 void Director::receive(Lock& lock, const Candidate& candidate) {
   Gate& gate = *candidate.operation.message;
   const std::int64_t began_ns = cpu_sim::now_ns();
-  while (!messages_.contains(&gate)) {
+  while (true) {
+    const bool is_there = messages_.contains(&gate);
     const std::int64_t waited_ns = cpu_sim::now_ns() - began_ns;
     bool has_moved = false;
-    const auto verdict = waited_ns > brief_ns ? ask_board(has_other(candidate), has_moved) : RankBoard::Verdict::none;
-    if (verdict == RankBoard::Verdict::deadlock) end_in_deadlock();
+    auto verdict = RankBoard::Verdict::none;
+    if (is_there) {
+      verdict = board_.say_moving(has_moved);
+    } else if (waited_ns > brief_ns) {
+      verdict = ask_board(has_other(candidate), has_moved);
+    }
+    if (verdict == RankBoard::Verdict::deadlock && !is_there) end_in_deadlock();
     if (has_moved) refused_.clear();
     if (verdict == RankBoard::Verdict::choose_again && choose_again(candidate)) return;
+    if (is_there) break;
     const bool is_late = waited_ns > (has_board_ ? job_patience_ns : message_patience_ns);
     if (is_late) refused_.clear();
     if (is_late && choose_again(candidate)) {
-      board_.say_moving();
+      board_.say_moving(has_moved);
       return report_uncontrolled("a message didn't come within seconds when it was chosen, and others go on meanwhile");
     }
     rest_.wait_for(lock, std::chrono::milliseconds(1));
   }
-  board_.say_moving();
   messages_.erase(&gate);
   refused_.clear();
   for (Caller* const caller : callers_) caller->in_vain = 0;
@@ -151,10 +157,7 @@ void Director::join_board() {
 /// Says to the other ranks that this one is stuck, if it is, and returns what follows.
 RankBoard::Verdict Director::ask_board(bool has_other, bool& has_moved) {
   if (!has_board_) return RankBoard::Verdict::none;
-  if (!only_others_may_act()) {
-    board_.say_moving();
-    return RankBoard::Verdict::none;
-  }
+  if (!only_others_may_act()) return board_.say_moving(has_moved);
   return board_.say_stuck({has_other, calls_ + ran_, received_}, has_moved);
 }
 

@@ -191,15 +191,21 @@ RankBoard::Verdict RankBoard::say_stuck(const Look& look, bool& has_moved) {
   return verdict;
 }
 
-void RankBoard::say_moving() {
-  if (!is_stuck_) return;
+RankBoard::Verdict RankBoard::say_moving(bool& has_moved) {
+  Verdict verdict = Verdict::none;
+  if (!is_stuck_) return verdict;
   is_stuck_ = false;
   change([&](Page& page) {
     page.slots[rank_].is_stuck = 0;
     page.rounds = 0;
-    // It wasn't stuck: its message came while the others found that all were.
+    // A verdict counted on this rank as one that is stuck, so it acts on it as the others do, whatever came meanwhile:
+    // which of both is seen first is the system's doing.
+    if (page.verdicts == verdicts_) return;
     verdicts_ = page.verdicts;
+    verdict = page.verdict;
+    has_moved = page.has_moved != 0;
   });
+  return verdict;
 }
 
 void RankBoard::leave() {

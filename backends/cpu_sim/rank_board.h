@@ -41,8 +41,8 @@ class RankBoard {
   /// Says that this rank is stuck. Returns the verdict on all. `has_moved` is set to whether any rank has moved since
   /// the verdict before.
   Verdict say_stuck(const Look& look, bool& has_moved);
-  /// Says that this rank isn't stuck any more.
-  void say_moving();
+  /// Says that this rank isn't stuck any more. Returns the verdict that was made while it was, as say_stuck().
+  Verdict say_moving(bool& has_moved);
   /// Says that nothing of this rank will ever go on. The last rank removes the file; where some never
   /// came, a later job does.
   void leave();
