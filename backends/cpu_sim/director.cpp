@@ -299,6 +299,17 @@ std::vector<Director::Candidate> Director::candidates() {
   return found;
 }
 
+/// What the strategy is told of an operation of a stream.
+Option Director::option_of(const Operation& operation) const {
+  Option option;
+  option.actor = actor_of_stream(operation.stream);
+  option.done = operation.done;
+  option.left = std::max<std::uint64_t>(operation.left, 1);
+  option.touched = allocations_of(operation);
+  option.branch = operation.branch;
+  return option;
+}
+
 /// Adds the operations that are ready, in the order of their streams.
 void Director::add_operations(std::vector<Candidate>& found) {
   const auto threads = static_cast<std::ptrdiff_t>(found.size());
@@ -313,13 +324,7 @@ void Director::add_operations(std::vector<Candidate>& found) {
     task->describe(candidate.operation);
     const Operation& operation = candidate.operation;
     if (candidate.operation.wants_nodes) time_->add(*task, operation, task->level(), now_ns());
-    candidate.option = {actor_of_stream(operation.stream),
-                        false,
-                        false,
-                        operation.done,
-                        std::max<std::uint64_t>(operation.left, 1),
-                        allocations_of(operation),
-                        operation.branch};
+    candidate.option = option_of(operation);
     found.push_back(std::move(candidate));
   }
   std::stable_sort(found.begin() + threads, found.end(),

@@ -166,10 +166,6 @@ class Director {
   };
   static constexpr std::uint64_t unnumbered = UINT64_MAX;
 
-  // Threads and streams are numbered apart from each other (Option::actor).
-  static constexpr std::uint64_t actor_of_thread(std::uint64_t number) { return 2 * number; }
-  static constexpr std::uint64_t actor_of_stream(std::uint64_t number) { return 2 * number + 1; }
-
   using Lock = std::unique_lock<std::mutex>;
 
   Lock enter() noexcept;
@@ -241,6 +237,7 @@ class Director {
   [[noreturn]] void end_diverged(const std::vector<std::string>& what, std::size_t taken);
   std::string ranges_text(const Operation& operation, const std::vector<Operation::Range>& ranges) const;
   std::uint64_t allocations_of(const Operation& operation) const;
+  Option option_of(const Operation& operation) const;
   static std::string what_of(const Candidate& candidate);
 
   static constinit Director* director_;

@@ -65,13 +65,7 @@ void Director::add_messages(std::vector<Candidate>& found) {
     operation.touches_all = true;
     operation.what = "message arrives";
     candidate.time_ns = now_ns();
-    candidate.option = {actor_of_stream(operation.stream),
-                        false,
-                        false,
-                        operation.done,
-                        std::max<std::uint64_t>(operation.left, 1),
-                        allocations_of(operation),
-                        operation.branch};
+    candidate.option = option_of(operation);
     found.push_back(std::move(candidate));
   }
   const auto streams =

@@ -39,7 +39,7 @@ std::unique_lock<std::mutex> HostProgress::lock_to_look() noexcept {
   return std::unique_lock(calls_);
 }
 
-std::unique_lock<std::mutex> HostProgress::lock_soon() noexcept {
+std::unique_lock<std::mutex> HostProgress::lock_soon() {
   constexpr std::chrono::seconds longest{1};
   std::unique_lock lock(calls_, std::try_to_lock);
   if (lock) return lock;
@@ -49,6 +49,7 @@ std::unique_lock<std::mutex> HostProgress::lock_soon() noexcept {
     sched_yield();
     static_cast<void>(lock.try_lock());
   }
+  if (!lock) lock.lock();
   wanting_.fetch_sub(1, std::memory_order_relaxed);
   return lock;
 }

@@ -34,9 +34,7 @@ class HostProgress {
   /// what the process's threads do sees that it runs, and doesn't take it for one that waits for the backend's work.
   class Calls {
    public:
-    Calls() : lock_(get().lock_soon()) {
-      if (!lock_) lock_.lock();
-    }
+    Calls() : lock_(get().lock_soon()) {}
 
    private:
     std::unique_lock<std::mutex> lock_;
@@ -44,7 +42,7 @@ class HostProgress {
   /// Takes the lock for a test, and lets the threads that wait for it in Calls go first.
   std::unique_lock<std::mutex> lock_to_look() noexcept;
   /// Takes the lock. Returns without it if another thread keeps it for longer than a second.
-  std::unique_lock<std::mutex> lock_soon() noexcept;
+  std::unique_lock<std::mutex> lock_soon();
 
   /// Starts the progress thread unless it runs. Throws out_of_memory.
   void start(const std::string& place, const char* operation);

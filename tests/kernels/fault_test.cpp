@@ -58,8 +58,8 @@ TEST_CASE("A kernel whose blocks run as one and that leaves its memory is named 
     return 0;
   });
   died_of(child, SIGSEGV);
-  CHECK_THAT(child.out, Catch::Matches("(.|\n)*SIGSEGV at address 0x1230 in the kernel stray_joined, one of the blocks "
-                                       "\\([0-9]+, [01], 0\\) to \\([0-9]+, [01], 0\\); what(.|\n)*"));
+  CHECK_THAT(child.out, Catch::Contains("SIGSEGV at address 0x1230 in the kernel stray_joined, one of the blocks (") &&
+                            Catch::Contains(", 0) to (") && Catch::Contains(", 0); what"));
 }
 
 TEST_CASE("A callable that leaves its memory is told with its block") {
