@@ -111,11 +111,17 @@ Director::Caller& Director::self() {
   return *this_caller_;
 }
 
-/// Forgets the callers whose threads have ended.
+/// Forgets the callers whose threads have ended. The list of threads is as it was, unless one of them isn't in it,
+/// which may have begun since.
 void Director::forget_ended() {
-  const auto& threads = threads_.list(true);
+  const auto& threads = threads_.known();
+  const auto is_gone = [&](const Caller* caller) {
+    return caller->state == Caller::State::outside && holder_ != caller && !threads.contains(caller->thread);
+  };
+  if (std::none_of(callers_.begin(), callers_.end(), is_gone)) return;
+  threads_.list(true);
   std::erase_if(callers_, [&](Caller* caller) {
-    if (caller->state != Caller::State::outside || holder_ == caller || threads.contains(caller->thread)) return false;
+    if (!is_gone(caller)) return false;
     if (last_holder_ == caller) last_holder_ = nullptr;
     if (caller->number != unnumbered) strategy_->forget(actor_of_thread(caller->number));
     delete caller;

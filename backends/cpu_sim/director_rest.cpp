@@ -116,10 +116,13 @@ bool Director::look_at_threads(std::int64_t patience_ns) {
                        [](const auto& each) { return each->task != nullptr && !each->has_begun; });
   };
   if (is_changing()) return false;
+  // A thread that ended before the first look at it is forgotten as one that ended after it, or reports would differ.
+  auto& threads = threads_.list(false);
+  if (threads_.is_known()) forget_ended();
   std::vector<OpenThread*> watched;
   const auto self = static_cast<pid_t>(syscall(SYS_gettid));
   bool any_ended = false;
-  for (auto& [id, thread] : threads_.list(false)) {
+  for (auto& [id, thread] : threads) {
     if (id == self || waits_here(id) || (is_own(id) && !has_own_work(id))) {
       thread.doing = OpenThread::Doing::waits;
       continue;
@@ -138,7 +141,10 @@ bool Director::look_at_threads(std::int64_t patience_ns) {
     report_uncontrolled(is_own(id) ? "an operation computes for long, and others are executed meanwhile"
                                    : "a thread computes for long between two calls, and others go on meanwhile");
   }
-  if (any_ended) forget_ended();
+  if (any_ended) {
+    threads_.list(true);
+    forget_ended();
+  }
   if (any_ended || is_changing()) return false;
   return watched.size() < 2 || std::all_of(watched.begin(), watched.end(), [](OpenThread* thread) {
            return thread->look() != OpenThread::Doing::runs && thread->computed_ns() == thread->before_ns;

@@ -61,6 +61,8 @@ class ProcessThreads {
   bool have_changed() const noexcept;
   /// Returns all threads, by their ids. The map is made anew when there are more or fewer than before, or `anew`.
   std::map<pid_t, OpenThread>& list(bool anew);
+  /// Returns the same map as it was left by list().
+  const std::map<pid_t, OpenThread>& known() const noexcept { return threads_; }
 
  private:
   std::uint64_t links() const noexcept;
