@@ -37,21 +37,20 @@ configure() {
   grep '^-- .*left out' "$folder/configure.log" || true
 }
 
+# More tests than this that fail aren't flaky.
+most_tried_again=3
+
 # run_tests BUILD_FOLDER [CTEST_ARGUMENT...]: fails if a test fails, or if there is none. Tests with the label "alone" kill processes or
-# run into limits of the machine: they run one at a time, at the end, and one that fails is tried once more. If it passes then, a line
-# says that it is flaky, and tests_flaky counts it.
+# run into limits of the machine: they run one at a time, at the end. Where few fail, these are tried once more, one at a time. Of each
+# that passes then, a line says that it is flaky, and tests_flaky counts it. What fails under a sanitizer isn't tried again, unless it runs
+# alone: which race is seen is up to chance.
 run_tests() {
-  local folder=$1 status=0 again=0 first_failed
+  local folder=$1 status=0 tried_again=$most_tried_again
   shift
   tests_passed=0 tests_failed=0 tests_skipped=0 tests_flaky=0
-  run_ctest "$folder" junit.xml --parallel "$tests_at_once" -LE '^alone$' "$@" || status=1
-  first_failed=$tests_failed
-  if ! run_ctest "$folder" junit_alone.xml --parallel 1 -L '^alone$' "$@"; then
-    again=$((tests_failed - first_failed)) tests_failed=$first_failed
-    echo "$again of the tests that run alone failed, and are tried once more."
-    run_ctest "$folder" junit_again.xml --parallel 1 --rerun-failed "$@" || status=1
-    say_flaky "$folder/junit_again.xml"
-  fi
+  if [[ $folder == build-*san* ]]; then tried_again=0; fi
+  run_twice "$folder" junit.xml "$tried_again" --parallel "$tests_at_once" -LE '^alone$' "$@" || status=1
+  run_twice "$folder" junit_alone.xml "$most_tried_again" --parallel 1 -L '^alone$' "$@" || status=1
   if ((tests_passed + tests_failed == 0)); then
     echo "No test ran." >&2
     tests_failed=1
@@ -64,6 +63,22 @@ run_tests() {
     tests_failed=1
   fi
   ((tests_failed == 0))
+}
+
+# run_twice BUILD_FOLDER JUNIT_FILE MOST CTEST_ARGUMENT...: the tests, and once more those that failed, if there are at most so many.
+run_twice() {
+  local folder=$1 junit=$2 most=$3 before=$tests_failed failed
+  shift 3
+  if run_ctest "$folder" "$junit" "$@"; then return; fi
+  failed=$((tests_failed - before))
+  if ((failed == 0 || failed > most)); then return 1; fi
+  echo "$failed of the tests failed, and are tried once more, alone."
+  tests_failed=$before
+  # The later --parallel counts.
+  local status=0
+  run_ctest "$folder" again_"$junit" "$@" --parallel 1 --rerun-failed || status=1
+  say_flaky "$folder/again_$junit"
+  return "$status"
 }
 
 # run_ctest BUILD_FOLDER JUNIT_FILE CTEST_ARGUMENT...: adds to the counts. That no test was selected is no failure.
