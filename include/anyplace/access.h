@@ -34,9 +34,9 @@ ANYPLACE_API void declare_host_access(AccessMode mode, const void* address, std:
 /// An argument of Stream::launch with what the kernel does to it. It is made by in(), out() and inout(), and is used in
 /// the launch that it is written in.
 struct DeclaredArgument {
-  detail::AccessMode mode = detail::AccessMode::read_write;
-  std::uint64_t address = 0;
-  std::uint64_t bytes = 0;
+  detail::AccessMode mode = detail::AccessMode::read_write;  ///< what the kernel does to the memory
+  std::uint64_t address = 0;  ///< the device address of the first byte; 0 where there are no bytes
+  std::uint64_t bytes = 0;    ///< how many bytes are declared
 };
 
 namespace detail {
@@ -67,30 +67,36 @@ concept HostRange = ElementRange<const Range> && !std::is_base_of_v<BufferView, 
 
 /// The kernel only reads the argument: a buffer, a view, `count` elements from a pointer on, or a range of host memory.
 inline DeclaredArgument in(const BufferView& view) { return detail::declared(detail::AccessMode::read, view); }
+/// The kernel only reads `count` elements from `pointer` on.
 template <class T>
 DeclaredArgument in(const T* pointer, std::uint64_t count) {
   return detail::declared(detail::AccessMode::read, pointer, count);
 }
+/// The kernel only reads the elements of a range of host memory, which its device reaches.
 template <detail::HostRange Range>
 DeclaredArgument in(const Range& range) {
   return detail::declared(detail::AccessMode::read, std::data(range), std::size(range));
 }
 /// The kernel only writes the argument.
 inline DeclaredArgument out(const BufferView& view) { return detail::declared(detail::AccessMode::write, view); }
+/// The kernel only writes `count` elements from `pointer` on.
 template <class T>
 DeclaredArgument out(T* pointer, std::uint64_t count) {
   return detail::declared(detail::AccessMode::write, pointer, count);
 }
+/// The kernel only writes the elements of a range of host memory, which its device reaches.
 template <detail::HostRange Range>
 DeclaredArgument out(const Range& range) {
   return detail::declared(detail::AccessMode::write, std::data(range), std::size(range));
 }
 /// The kernel reads and writes the argument.
 inline DeclaredArgument inout(const BufferView& view) { return detail::declared(detail::AccessMode::read_write, view); }
+/// The kernel reads and writes `count` elements from `pointer` on.
 template <class T>
 DeclaredArgument inout(T* pointer, std::uint64_t count) {
   return detail::declared(detail::AccessMode::read_write, pointer, count);
 }
+/// The kernel reads and writes the elements of a range of host memory, which its device reaches.
 template <detail::HostRange Range>
 DeclaredArgument inout(const Range& range) {
   return detail::declared(detail::AccessMode::read_write, std::data(range), std::size(range));
@@ -102,13 +108,16 @@ DeclaredArgument inout(const Range& range) {
 inline void host_read(const void* memory, std::uint64_t bytes) {
   detail::declare_host_access(detail::AccessMode::read, memory, bytes);
 }
+/// As host_read, for a thread that writes the memory.
 inline void host_write(const void* memory, std::uint64_t bytes) {
   detail::declare_host_access(detail::AccessMode::write, memory, bytes);
 }
+/// Says that the calling thread reads all elements of a range.
 template <detail::HostRange Range>
 void host_read(const Range& range) {
   host_read(std::data(range), std::size(range) * sizeof(*std::data(range)));
 }
+/// Says that the calling thread writes all elements of a range.
 template <detail::HostRange Range>
 void host_write(const Range& range) {
   host_write(std::data(range), std::size(range) * sizeof(*std::data(range)));
@@ -117,6 +126,7 @@ void host_write(const Range& range) {
 inline void host_read(const BufferView& view) {
   if (view.size_bytes() != 0) host_read(reinterpret_cast<const void*>(view.address()), view.size_bytes());
 }
+/// Says that the calling thread writes a buffer of which the host knows the address.
 inline void host_write(const BufferView& view) {
   if (view.size_bytes() != 0) host_write(reinterpret_cast<const void*>(view.address()), view.size_bytes());
 }

@@ -18,9 +18,12 @@ namespace anyplace {
 class Address {
  public:
   constexpr Address() noexcept = default;
+  /// The address as a number, as vendors' calls and handles of other libraries give it.
   constexpr Address(std::uint64_t value) noexcept : value_(value) {}
+  /// The address that a pointer of this process has; nothing is dereferenced.
   Address(const void* pointer) noexcept : value_(reinterpret_cast<std::uintptr_t>(pointer)) {}
 
+  /// The address as a number; 0 for none.
   constexpr std::uint64_t value() const noexcept { return value_; }
 
   friend constexpr bool operator==(Address, Address) noexcept = default;
@@ -30,6 +33,7 @@ class Address {
   std::uint64_t value_ = 0;
 };
 
+/// What an address is in, as far as anyplace made it.
 enum class AddressKind {
   unknown,     ///< anyplace didn't make it: copies take it for ordinary memory of the host
   device,      ///< memory of a Buffer or of an Allocator that a device has, or memory that Buffer::from_native wraps
@@ -43,11 +47,11 @@ ANYPLACE_API const char* to_string(AddressKind kind) noexcept;
 
 /// What is known of an address. For an unknown address every member but `kind` is empty or 0.
 struct PointerAttributes {
-  AddressKind kind = AddressKind::unknown;
-  std::optional<Device> device;  ///< whose memory it is; for host memory, the device that it was pinned for
-  std::uint64_t allocation = 0;  ///< the address at which the allocation begins
-  std::uint64_t size_bytes = 0;  ///< the size of that allocation, as it was asked for
-  std::uint64_t offset = 0;      ///< bytes from the allocation's beginning to the address
+  AddressKind kind = AddressKind::unknown;  ///< what it is in; tells whether the other members say something
+  std::optional<Device> device;             ///< whose memory it is; for host memory, the device that it was pinned for
+  std::uint64_t allocation = 0;             ///< the address at which the allocation begins
+  std::uint64_t size_bytes = 0;             ///< the size of that allocation, as it was asked for
+  std::uint64_t offset = 0;                 ///< bytes from the allocation's beginning to the address
 };
 
 /// Looks `address` up among the memory that is handed out at the time of the call. Unknown are allocations whose free

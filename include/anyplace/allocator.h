@@ -21,6 +21,7 @@ class StreamView;
 /// How memory is reserved from a device.
 enum class SegmentKind {
   automatic,  ///< virtual where the device has virtual memory
+  /// Addresses apart from the memory behind them, so that a segment can grow; classic where the device has none.
   virtual_memory,
   classic,  ///< segments of fixed size
 };
@@ -43,6 +44,7 @@ struct ANYPLACE_API AllocatorConfig {
   /// invalid_argument for an unknown key (and lists the known ones), for a key that is named twice, and for a bad
   /// value.
   static AllocatorConfig parse(std::string_view text, const AllocatorConfig& base);
+  /// As above, on top of the defaults.
   static AllocatorConfig parse(std::string_view text);
   /// Every key that has a value, as parse reads it; sizes are rounded up to whole MiB.
   std::string to_string() const;
@@ -107,13 +109,17 @@ ANYPLACE_API std::shared_ptr<Allocator> failing_allocator(std::shared_ptr<Alloca
 /// whatever the allocator below would say.
 class ANYPLACE_API TrackingAllocator : public Allocator {
  public:
+  /// Tracks what is allocated from `upstream`, of which it shares the ownership. Throws invalid_argument for null.
   explicit TrackingAllocator(std::shared_ptr<Allocator> upstream);
   ~TrackingAllocator() override;
   std::uint64_t allocate(const StreamView& stream, std::uint64_t bytes) override;
   void deallocate(const StreamView& stream, std::uint64_t address, std::uint64_t bytes) override;
 
+  /// The bytes that are allocated now, as asked for.
   std::uint64_t outstanding_bytes() const;
+  /// How many allocations weren't given back yet.
   std::uint64_t outstanding_allocations() const;
+  /// The most bytes that were allocated at once.
   std::uint64_t peak_bytes() const;
   /// A line for each, the oldest first: "address 0x7f0000000000, 4096 bytes, stream 1073741825, allocation 17".
   std::string report() const;
@@ -166,6 +172,7 @@ struct PoolScope {
 };
 }  // namespace detail
 
+/// What a pool may use.
 struct MemoryPoolOptions {
   /// The most bytes that are reserved; beyond them out_of_memory is thrown, with this limit.
   std::optional<std::uint64_t> limit_bytes;
@@ -177,6 +184,7 @@ struct MemoryPoolOptions {
 class ANYPLACE_API MemoryPool {
  public:
   MemoryPool() noexcept = default;
+  /// Makes an empty pool, which reserves nothing yet.
   explicit MemoryPool(const Device& device, MemoryPoolOptions options = {});
   MemoryPool(MemoryPool&& other) noexcept = default;
   MemoryPool& operator=(MemoryPool&& other) noexcept = default;
@@ -186,8 +194,11 @@ class ANYPLACE_API MemoryPool {
 
   /// The number by which a snapshot names it; 0 for a null pool.
   std::uint64_t id() const noexcept;
+  /// Whether there is a pool: false for one that was made without a device, and for one that was moved from.
   explicit operator bool() const noexcept { return state_ != nullptr; }
+  /// The bytes that the pool got from the device, used or not.
   std::uint64_t reserved_bytes() const;
+  /// The bytes of the buffers that it gave out and that still exist.
   std::uint64_t allocated_bytes() const;
   /// Gives the pool's free memory back to the device.
   void release_free();
@@ -201,6 +212,7 @@ class ANYPLACE_API MemoryPool {
 /// MemoryPool is destroyed or moved meanwhile. Scopes nest. A guard lives and dies on one thread.
 class ANYPLACE_API MemoryPoolGuard {
  public:
+  /// Makes `pool` the calling thread's pool of its device. Throws invalid_handle for a null pool.
   [[nodiscard]] explicit MemoryPoolGuard(const MemoryPool& pool);
   /// A null pointer leaves everything as it is.
   [[nodiscard]] explicit MemoryPoolGuard(const MemoryPool* pool);

@@ -38,8 +38,11 @@ struct Attributes;
 /// a Listener gets all of it.
 class Name {
  public:
+  /// A C string, of which the length is found out only if somebody listens.
   constexpr Name(const char* text) noexcept : data_(text), size_(unmeasured) {}
+  /// A text that need not end with a zero.
   constexpr Name(std::string_view text) noexcept : data_(text.data()), size_(text.size()) {}
+  /// A text that lives at least as long as the call.
   Name(const std::string& text) noexcept : data_(text.data()), size_(text.size()) {}
   Name(std::nullptr_t) = delete;
 
@@ -60,20 +63,32 @@ class Name {
 /// A number that goes with an annotation: signed, unsigned or floating, kept in 64 bits.
 class Payload {
  public:
-  enum class Kind : std::uint8_t { none, i64, u64, f64 };
+  /// What kind of number it is.
+  enum class Kind : std::uint8_t {
+    none,  ///< there is no number
+    i64,   ///< signed
+    u64,   ///< unsigned
+    f64,   ///< floating
+  };
 
   constexpr Payload() noexcept = default;
+  /// A signed number.
   template <std::signed_integral T>
   constexpr Payload(T value) noexcept : kind_(Kind::i64), value_{.i64 = value} {}
+  /// An unsigned number.
   template <std::unsigned_integral T>
   constexpr Payload(T value) noexcept : kind_(Kind::u64), value_{.u64 = value} {}
+  /// A floating-point number, kept as a double.
   template <std::floating_point T>
   constexpr Payload(T value) noexcept : kind_(Kind::f64), value_{.f64 = static_cast<double>(value)} {}
 
+  /// Which of the three it is, or none.
   constexpr Kind kind() const noexcept { return kind_; }
   /// The value of that kind; 0 for a payload of another one.
   constexpr std::int64_t i64() const noexcept { return kind_ == Kind::i64 ? value_.i64 : 0; }
+  /// The unsigned number; 0 for a payload of another kind.
   constexpr std::uint64_t u64() const noexcept { return kind_ == Kind::u64 ? value_.u64 : 0; }
+  /// The floating-point number; 0 for a payload of another kind.
   constexpr double f64() const noexcept { return kind_ == Kind::f64 ? value_.f64 : 0; }
 
  private:
@@ -95,6 +110,7 @@ class ANYPLACE_API Domain {
   /// of more than 1024 bytes or with '\0', and for more than 63 domains.
   explicit Domain(std::string_view name);
 
+  /// The number that stands for the domain in this process; 0 for the default one.
   constexpr std::uint32_t number() const noexcept { return number_; }
   friend constexpr bool operator==(Domain, Domain) noexcept = default;
 
@@ -112,6 +128,7 @@ class ANYPLACE_API Category {
   /// Domain does, but for more than 1023 categories.
   explicit Category(std::string_view name);
 
+  /// The number that stands for the category in this process; 0 for none.
   constexpr std::uint32_t number() const noexcept { return number_; }
   friend constexpr bool operator==(Category, Category) noexcept = default;
 
@@ -121,10 +138,10 @@ class ANYPLACE_API Category {
 
 /// What goes with a name: {.color = 0xff76b900, .payload = bytes}.
 struct Attributes {
-  Domain domain = {};
-  Category category = {};
+  Domain domain = {};                       ///< the library that annotates
+  Category category = {};                   ///< what the annotation is of, for filters
   std::optional<std::uint32_t> color = {};  ///< 0xAARRGGBB
-  Payload payload = {};
+  Payload payload = {};                     ///< a number that tools show with the name
 };
 
 /// The attributes of calls that pass none. One object serves them all, so that such a call needn't make its own.
@@ -199,6 +216,7 @@ inline void name_thread(Name name) noexcept {
 /// invalid_argument; range_start is made for that. It can't be moved, as it would end in another scope then.
 class Range {
  public:
+  /// Begins the range, if somebody listens.
   [[nodiscard]] explicit Range(Name name, const Attributes& attributes = no_attributes) noexcept {
     token_.depth = -1;
     if (listening()) detail::begin_range(token_, name, attributes);
@@ -217,15 +235,15 @@ class Range {
 
 /// An annotation as a Listener hears it. Texts are valid during the call.
 struct Event {
-  std::string_view name;  ///< "" at the end of a range
-  std::string_view domain;
-  std::string_view category;
-  std::optional<std::uint32_t> color;
-  Payload payload;
-  int depth = 0;             ///< of a pushed or popped range, in its thread and domain
-  RangeId range = 0;         ///< of a started or ended range
-  std::uint64_t thread = 0;  ///< the calling thread, by the number that the system gives it
-  std::uint64_t stream = 0;  ///< of Stream::mark: the id of the stream
+  std::string_view name;               ///< "" at the end of a range
+  std::string_view domain;             ///< the name of its domain; "" for the default one
+  std::string_view category;           ///< the name of its category; "" for none
+  std::optional<std::uint32_t> color;  ///< 0xAARRGGBB; empty where none was given
+  Payload payload;                     ///< the number that was given with it
+  int depth = 0;                       ///< of a pushed or popped range, in its thread and domain
+  RangeId range = 0;                   ///< of a started or ended range
+  std::uint64_t thread = 0;            ///< the calling thread, by the number that the system gives it
+  std::uint64_t stream = 0;            ///< of Stream::mark: the id of the stream
 };
 
 /// A listener of the program's own. Its functions are called on the annotating threads, by several at once, in each
@@ -238,11 +256,17 @@ class ANYPLACE_API Listener {
   Listener& operator=(const Listener&) = delete;
   virtual ~Listener();
 
+  /// A thread began a range (Range, range_push). Does nothing unless it is overridden, as the others.
   virtual void range_pushed(const Event& event);
+  /// A thread ended its innermost range of that domain.
   virtual void range_popped(const Event& event);
+  /// A range began that may end on another thread (range_start).
   virtual void range_started(const Event& event);
+  /// Such a range ended (range_end).
   virtual void range_ended(const Event& event);
+  /// A point was marked: by mark(), or by Stream::mark when the work came to it.
   virtual void marked(const Event& event);
+  /// A thread got a name (name_thread).
   virtual void thread_named(const Event& event);
 };
 

@@ -41,23 +41,33 @@ struct ArrayMemory;
 /// A shape, or strides: one number for each of up to 32 dimensions. Free to copy.
 class ANYPLACE_API Extents {
  public:
-  static constexpr std::size_t max = 32;
+  static constexpr std::size_t max = 32;  ///< the most dimensions that there may be
 
   constexpr Extents() noexcept = default;
   /// Throw invalid_argument for more than 32 numbers.
   Extents(std::initializer_list<std::int64_t> values) : Extents(std::span(values.begin(), values.size())) {}
+  /// The numbers of a vector; throws as above.
   Extents(const std::vector<std::int64_t>& values) : Extents(std::span(values)) {}
+  /// The numbers of a span; throws as above.
   explicit Extents(std::span<const std::int64_t> values);
 
+  /// How many numbers there are.
   constexpr std::size_t size() const noexcept { return size_; }
+  /// Whether there are none, as for the shape of a scalar.
   constexpr bool empty() const noexcept { return size_ == 0; }
+  /// The i-th number; `i` isn't checked, and is less than size().
   constexpr std::int64_t operator[](std::size_t i) const noexcept { return values_[i]; }
+  /// The i-th number, to be changed.
   constexpr std::int64_t& operator[](std::size_t i) noexcept { return values_[i]; }
+  /// The first of size() numbers, one behind the other.
   constexpr const std::int64_t* data() const noexcept { return values_.data(); }
+  /// The first number, for loops.
   constexpr const std::int64_t* begin() const noexcept { return values_.data(); }
+  /// Behind the last number, for loops.
   constexpr const std::int64_t* end() const noexcept { return values_.data() + size_; }
   /// Throws invalid_argument if there are 32 already.
   void push_back(std::int64_t value);
+  /// Takes the i-th number out, and moves later ones forward; `i` is less than size().
   void remove(std::size_t i) noexcept;
 
   /// The numbers as text: "(2, 3)", "(2,)", "()".
@@ -79,9 +89,12 @@ class ANYPLACE_API Extents {
 /// Where an array's elements are: in memory of a device, or in memory of the host, pinned or not. Free to copy.
 class ANYPLACE_API ArrayPlace {
  public:
+  /// The place of the device's memory.
   ArrayPlace(const Device& device) noexcept : device_(device) {}
+  /// The place of the host's memory.
   static ArrayPlace host() noexcept { return {}; }
 
+  /// Whether it is the host's memory.
   bool is_host() const noexcept { return !device_; }
   /// Throws invalid_argument for the host.
   Device device() const;
@@ -118,29 +131,38 @@ class ANYPLACE_API ArrayView {
 
   /// A view of the host's memory, which has to stay as long as work uses it. Throws as the constructors.
   static ArrayView on_host(HostSpan memory, DType dtype, const Extents& shape);
+  /// As above, with a stride for each dimension and the first element `offset` elements from the beginning of `memory`.
   static ArrayView on_host(HostSpan memory, DType dtype, const Extents& shape, const Extents& strides,
                            std::int64_t offset = 0);
   /// A view of memory that is only known by an address, of a device or of the host. Checks that the range doesn't wrap
   /// around and, where pointer_attributes() knows the address as that device's, that it ends in its allocation.
   static ArrayView at(const ArrayPlace& place, Address first, DType dtype, const Extents& shape);
+  /// As above, with a stride for each dimension, which may be negative: `first` is where index 0 is.
   static ArrayView at(const ArrayPlace& place, Address first, DType dtype, const Extents& shape,
                       const Extents& strides);
 
+  /// Whether it names an array: false for a null view.
   explicit operator bool() const noexcept { return kind_ != Kind::null; }
+  /// The type of the elements; u8 for a null view.
   DType dtype() const noexcept { return dtype_; }
+  /// The extent of each dimension.
   const Extents& shape() const noexcept { return shape_; }
   /// Elements from one index to the next, for each dimension.
   const Extents& strides() const noexcept { return strides_; }
+  /// How many dimensions there are.
   std::size_t ndim() const noexcept { return shape_.size(); }
   /// The extent of a dimension. Throws invalid_argument if there is no dimension of that number.
   std::int64_t size(std::int64_t dim) const { return shape_[dim_of(dim, "ArrayView::size")]; }
   /// How many elements there are; 1 for no dimensions.
   std::int64_t size() const noexcept { return size_; }
+  /// The bytes of all elements, without gaps between them.
   std::uint64_t size_bytes() const noexcept { return static_cast<std::uint64_t>(size_) * size_of(dtype_); }
   /// The place of the memory. It and device() throw invalid_argument for a null view, and device() also for memory of
   /// the host.
   ArrayPlace place() const;
+  /// The device that the memory is of. Throws invalid_argument for a null view and for memory of the host.
   Device device() const { return place().device(); }
+  /// Whether the memory is the host's, pinned or not.
   bool is_on_host() const noexcept { return kind_ == Kind::host; }
   /// The address of the first element, which isn't the lowest one if a stride is negative. 0 where there are no
   /// elements.
@@ -156,6 +178,7 @@ class ANYPLACE_API ArrayView {
   bool is_contiguous() const noexcept;
   /// Whether the memory may only be read: copies and collectives refuse to write it, and DLPack passes the flag on.
   bool is_read_only() const noexcept { return read_only_; }
+  /// The same view of memory that may only be read.
   ArrayView as_read_only() const noexcept;
 
   // -- Views of the same memory.
@@ -174,6 +197,7 @@ class ANYPLACE_API ArrayView {
   friend bool operator==(const ArrayView&, const ArrayView&) noexcept = default;
 
  protected:
+  /// The dimension of that number from 0 on; throws invalid_argument, which names `operation`, if there is none.
   std::size_t dim_of(std::int64_t dim, const char* operation) const;
 
  private:
@@ -224,18 +248,24 @@ class ANYPLACE_API Array : public ArrayView {
 
   /// The stream that it was made on; null for memory of the host that share() got without one.
   StreamView stream() const noexcept { return stream_; }
+  /// The array as a view, without the ownership.
   const ArrayView& view() const noexcept { return *this; }
   /// A view of this array's memory that shares its ownership. The memory is all of the buffer or of the host's memory
   /// that was made or given; for share(), what its view reaches. Throws invalid_argument for a view of other memory, or
   /// for a null one.
   Array with(const ArrayView& view) const;
 
+  /// ArrayView::as_read_only, which shares the ownership.
   Array as_read_only() const { return cut(ArrayView::as_read_only()); }
+  /// ArrayView::select, which shares the ownership.
   Array select(std::int64_t dim, std::int64_t index) const { return cut(ArrayView::select(dim, index)); }
+  /// ArrayView::slice, which shares the ownership.
   Array slice(std::int64_t dim, std::int64_t begin, std::int64_t end, std::int64_t step = 1) const {
     return cut(ArrayView::slice(dim, begin, end, step));
   }
+  /// ArrayView::permute, which shares the ownership.
   Array permute(const Extents& order) const { return cut(ArrayView::permute(order)); }
+  /// ArrayView::reshape, which shares the ownership.
   Array reshape(const Extents& shape) const { return cut(ArrayView::reshape(shape)); }
 
   /// Says that work on `stream`, submitted up to the moment the memory is freed, uses it. It has no effect on memory

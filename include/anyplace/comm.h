@@ -38,8 +38,8 @@ inline constexpr std::uint64_t default_buffer_size = 10485760;
 /// Where results go: to new arrays on `devices`, or into the arrays `out`. Exactly one of them is given; an empty list
 /// counts as not given.
 struct Targets {
-  std::vector<Device> devices = {};
-  std::vector<Array> out = {};
+  std::vector<Device> devices = {};  ///< devices for new arrays, one for each result
+  std::vector<Array> out = {};       ///< arrays that results are written into, one for each result
 };
 
 /// Copies `array` to each device, or into each of `out`, and returns those. An array of a device has to be on the first
@@ -69,10 +69,12 @@ ANYPLACE_API std::vector<Array> reduce_add_coalesced(const std::vector<std::vect
                                                      const std::optional<Device>& destination = {},
                                                      std::uint64_t buffer_size = default_buffer_size);
 
+/// How an array is cut.
 struct ScatterOptions {
   /// The extents of the pieces along `dim`, one for each device; their sum is the array's extent. Empty asks for pieces
   /// of equal size, of which the last ones may be smaller or missing. Can't be given with `out`, whose shapes say it.
   std::vector<std::int64_t> chunk_sizes = {};
+  /// The dimension that is cut; a negative one counts from the end.
   std::int64_t dim = 0;
   /// The streams that make the pieces and copy to them: one for each device, or none at all. A null one stands for the
   /// device's current stream.
@@ -87,8 +89,8 @@ ANYPLACE_API std::vector<Array> scatter(const Array& array, const Targets& targe
 /// Where gather's result goes: to a new array on `destination`, which may be the host, or into `out`, which may be of
 /// the host, too; if neither is given, to the current device of the first array's backend.
 struct GatherTarget {
-  std::optional<ArrayPlace> destination = {};
-  std::optional<Array> out = {};
+  std::optional<ArrayPlace> destination = {};  ///< where the new array is made
+  std::optional<Array> out = {};               ///< the array that is written, of the type and shape of the result
 };
 
 /// Puts arrays of devices together along a dimension; their other extents are the same. A result on the host is written

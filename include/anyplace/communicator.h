@@ -47,7 +47,13 @@ struct CommunicatorState;
 /// How elements of all ranks become one. Complex numbers have sum, prod and avg, booleans min (all of them) and max
 /// (any of them), and integers have no avg. Integers wrap around. min and max of a NaN depend on the engine: over MPI
 /// the result is NaN, over NCCL and RCCL the number (docs/ranks.md). Either way every rank gets the same bits.
-enum class Reduction : std::uint8_t { sum, prod, min, max, avg };
+enum class Reduction : std::uint8_t {
+  sum,   ///< all are added
+  prod,  ///< all are multiplied
+  min,   ///< the least
+  max,   ///< the greatest
+  avg,   ///< the sum divided by the number of ranks
+};
 
 /// "sum" and so on; "unknown" for any other value.
 ANYPLACE_API const char* to_string(Reduction reduction) noexcept;
@@ -81,6 +87,7 @@ class ANYPLACE_API Bootstrap {
   std::shared_ptr<const detail::BootstrapPlan> plan_;
 };
 
+/// How ranks wait for each other, and by what they are connected.
 struct CommunicatorOptions {
   /// How long a rank waits for the others: when the communicator is made, and for each operation from the moment when
   /// it could begin here. More than 0.
@@ -108,6 +115,7 @@ class ANYPLACE_API Communicator {
   /// installed or is too old, naming the package.
   explicit Communicator(const Device& device, CommunicatorOptions options = {})
       : Communicator(device, Bootstrap::automatic(), std::move(options)) {}
+  /// As above, with ranks that find each other as `bootstrap` says.
   Communicator(const Device& device, const Bootstrap& bootstrap, CommunicatorOptions options = {});
   Communicator(Communicator&& other) noexcept = default;
   Communicator& operator=(Communicator&& other) noexcept = default;
@@ -115,9 +123,13 @@ class ANYPLACE_API Communicator {
   Communicator& operator=(const Communicator&) = delete;
   ~Communicator() = default;
 
+  /// Whether it is no communicator: made without a device, moved from, or the result of a split with a negative color.
   bool is_null() const noexcept { return state_ == nullptr; }
+  /// The number of this rank, from 0.
   int rank() const;
+  /// How many ranks there are.
   int size() const;
+  /// The device of this rank.
   Device device() const;
   /// "nccl", "rccl" or "mpi"; "none" for one rank alone.
   std::string engine() const;
@@ -147,47 +159,56 @@ class ANYPLACE_API Communicator {
   /// Sends elements to `peer`, which calls recv with the same count and type. Ranks that both send and receive do so in
   /// a group; otherwise each would wait for the other.
   void send(const StreamView& stream, Address source, std::uint64_t count, DType type, int peer) const;
+  /// Receives elements that `peer` sends by a send of the same count and type.
   void recv(const StreamView& stream, Address destination, std::uint64_t count, DType type, int peer) const;
   /// Submits work that is done when all ranks have come to it.
   void barrier(const StreamView& stream) const;
 
   // -- Operations on elements of buffers, which are kept until the operation is done.
+  /// Reduces the elements of `source` at all ranks into `destination`, which has at least as many.
   template <class T>
   void all_reduce(const StreamView& stream, BufferSpan<T> destination, BufferSpan<T> source,
                   Reduction reduction = Reduction::sum) const {
     require(destination, source.size_bytes());
     all_reduce(stream, used(destination, stream), used(source, stream), source.size(), dtype_of<T>, reduction);
   }
+  /// Reduces the elements of `source` at all ranks into the root's `destination`, which has at least as many.
   template <class T>
   void reduce(const StreamView& stream, BufferSpan<T> destination, BufferSpan<T> source, int root,
               Reduction reduction = Reduction::sum) const {
     if (rank() == root) require(destination, source.size_bytes());
     reduce(stream, used(destination, stream), used(source, stream), source.size(), dtype_of<T>, root, reduction);
   }
+  /// Gives the root's elements of `data` to all ranks, in place.
   template <class T>
   void broadcast(const StreamView& stream, BufferSpan<T> data, int root) const {
     broadcast(stream, used(data, stream), data.size(), dtype_of<T>, root);
   }
+  /// Gives the elements of each rank's `source` to all: `destination` has at least size() times as many.
   template <class T>
   void all_gather(const StreamView& stream, BufferSpan<T> destination, BufferSpan<T> source) const {
     require(destination, source.size_bytes() * static_cast<std::uint64_t>(size()));
     all_gather(stream, used(destination, stream), used(source, stream), source.size(), dtype_of<T>);
   }
+  /// Reduces into `destination` this rank's part of `source`, which has at least size() times as many elements.
   template <class T>
   void reduce_scatter(const StreamView& stream, BufferSpan<T> destination, BufferSpan<T> source,
                       Reduction reduction = Reduction::sum) const {
     require(source, destination.size_bytes() * static_cast<std::uint64_t>(size()));
     reduce_scatter(stream, used(destination, stream), used(source, stream), destination.size(), dtype_of<T>, reduction);
   }
+  /// Exchanges equal parts of `source`, whose elements size() divides: `destination` has at least as many.
   template <class T>
   void all_to_all(const StreamView& stream, BufferSpan<T> destination, BufferSpan<T> source) const {
     require(destination, source.size_bytes());
     all_to_all(stream, used(destination, stream), used(source, stream), part_of(source.size()), dtype_of<T>);
   }
+  /// Sends all elements of `source` to `peer`.
   template <class T>
   void send(const StreamView& stream, BufferSpan<T> source, int peer) const {
     send(stream, used(source, stream), source.size(), dtype_of<T>, peer);
   }
+  /// Receives as many elements as `destination` has from `peer`.
   template <class T>
   void recv(const StreamView& stream, BufferSpan<T> destination, int peer) const {
     recv(stream, used(destination, stream), destination.size(), dtype_of<T>, peer);
@@ -197,6 +218,7 @@ class ANYPLACE_API Communicator {
   // one stream. Groups nest. A group belongs to one thread and one communicator: calls of other threads aren't in it,
   // and if its thread ends before group_end, it is never submitted. GroupGuard does both calls for a scope, also when
   // an exception passes.
+  /// Begins a group on the calling thread, or another one within it.
   void group_start() const;
   /// Throws invalid_argument if this thread has not called group_start before.
   void group_end() const;
@@ -238,6 +260,7 @@ class ANYPLACE_API Communicator {
 /// communicator is aborted. A guard lives and dies on one thread.
 class ANYPLACE_API GroupGuard {
  public:
+  /// Begins a group of `communicator` on the calling thread. Throws what group_start does.
   [[nodiscard]] explicit GroupGuard(const Communicator& communicator);
   GroupGuard(const GroupGuard&) = delete;  // bound to its scope
   GroupGuard& operator=(const GroupGuard&) = delete;
@@ -253,7 +276,7 @@ struct CommunicatorEngine {
   std::string name;     ///< "nccl"
   std::string serves;   ///< the backends that it is chosen for: "cuda"
   std::string library;  ///< the file, or the name that was looked for
-  bool usable = false;
+  bool usable = false;  ///< whether a communicator can be made with it here
   std::string version;  ///< as the engine tells it; "" if it isn't usable
   std::string reason;   ///< why it isn't usable, and which package has it; "" if it is
   std::string plugin;   ///< the file of its plugin, which is found as a backend's is (plugins.h)

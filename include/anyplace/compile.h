@@ -39,6 +39,7 @@ namespace anyplace {
 
 class Device;
 
+/// How source is compiled.
 struct CompileOptions {
   std::string name = "kernels.cu";         ///< the name of the source in messages
   int standard = 20;                       ///< of C++: 17 or 20; compilers may take a newer one
@@ -71,7 +72,9 @@ class ANYPLACE_API CompiledKernels {
   /// The compiler that made each image, in the order of images(): "nvrtc".
   std::vector<std::string> compilers() const;
 
+  /// What the images are kept in; this is for anyplace's own use.
   struct Data;
+  /// Takes finished images; this is for anyplace's own use.
   explicit CompiledKernels(std::shared_ptr<const Data> data) noexcept : data_(std::move(data)) {}
 
  private:
@@ -92,20 +95,20 @@ ANYPLACE_API CompiledKernels compile(std::string_view source, std::span<const st
 
 /// An image format that a compiler could make, and what it lacks here for that, such as a second program.
 struct MissingFormat {
-  std::string format;
-  std::string reason;
+  std::string format;  ///< the image format: "spirv"
+  std::string reason;  ///< what it lacks, and which package has it
 };
 /// A compiler's plugin.
 struct Compiler {
-  std::string name;
+  std::string name;                     ///< the name by which CompileOptions::compiler chooses it: "nvrtc"
   std::string plugin;                   ///< the path of its file
   std::vector<std::string> formats;     ///< the image formats that it can make, as in KernelImage::format
   std::vector<std::string> from_spirv;  ///< those that it can make of SPIR-V, for devices that don't take that
   std::vector<MissingFormat> missing;   ///< those of them for which what it works with isn't there
   std::string library;                  ///< the library or program that it works with; empty if there is none
-  std::string version;
-  bool usable = false;  ///< for one of the formats at least
-  std::string reason;   ///< why it can't be used for any of them
+  std::string version;                  ///< the version of that library or program; empty if there is none
+  bool usable = false;                  ///< for one of the formats at least
+  std::string reason;                   ///< why it can't be used for any of them
 };
 /// Whether a Module on the device can be made of an image of the format ("spirv"): because the device takes it, or
 /// because a compiler that is here makes of it what the device takes.

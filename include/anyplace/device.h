@@ -74,14 +74,14 @@ struct PriorityRange {
 
 /// The device's memory, in bytes. A member is empty where the vendor can't tell.
 struct MemoryInfo {
-  std::optional<std::uint64_t> free;
-  std::optional<std::uint64_t> total;
+  std::optional<std::uint64_t> free;   ///< bytes that nobody uses, for every process
+  std::optional<std::uint64_t> total;  ///< bytes that there are, or the limit where one is set
 };
 
 /// The version of what an architecture can do: {9, 0} of "sm_90", {10, 3} of "gfx1030".
 struct ComputeCapability {
-  int major = 0;
-  int minor = 0;
+  int major = 0;  ///< the first number
+  int minor = 0;  ///< the second number
 
   friend auto operator<=>(const ComputeCapability&, const ComputeCapability&) = default;
 };
@@ -99,37 +99,37 @@ struct DeviceProcess {
 
 /// Facts about a device. Texts are empty where the vendor can't tell.
 struct DeviceProperties {
-  std::string name;
-  std::string vendor;
+  std::string name;          ///< the product, as the vendor spells it: "NVIDIA H100"
+  std::string vendor;        ///< who made it
   std::string architecture;  ///< what code must be built for
   /// Known for NVIDIA's and AMD's devices; empty for an architecture whose name has no such numbers.
   std::optional<ComputeCapability> compute_capability;
-  std::string driver_version;
-  std::string uuid;
-  std::string pci;
+  std::string driver_version;  ///< the version of the vendor's driver
+  std::string uuid;  ///< a text that names the device on every machine: what the place NAME:uuid=... is compared with
+  std::string pci;   ///< where it is on the PCI bus: "0000:17:00.0"
   std::optional<std::uint64_t> total_memory;  ///< bytes
   std::uint32_t compute_units = 0;            ///< blocks of a launch that run at the same time if nothing else does
   std::uint64_t address_alignment = 0;        ///< the alignment of every device allocation, in bytes
   std::uint64_t max_shared_bytes = 0;         ///< dynamic shared memory of one block
-  std::uint32_t max_grid[3] = {};
-  std::uint32_t max_block[3] = {};
-  std::uint32_t max_threads_per_block = 0;
-  PriorityRange priorities;
-  std::vector<Capability> capabilities;
-  std::vector<std::string> image_formats;  ///< "ptx", "shared_object"
+  std::uint32_t max_grid[3] = {};             ///< the most blocks of a launch in x, y and z
+  std::uint32_t max_block[3] = {};            ///< the most threads of a block in x, y and z
+  std::uint32_t max_threads_per_block = 0;    ///< the most threads of a block in all; a kernel may allow less
+  PriorityRange priorities;                   ///< the numbers that StreamOptions::priority may have
+  std::vector<Capability> capabilities;       ///< what it has, in the order of their numbers
+  std::vector<std::string> image_formats;     ///< "ptx", "shared_object"
 
   // -- These are empty where the vendor can't tell.
-  std::optional<std::uint64_t> clock_hz;  ///< the highest clock of the compute units
-  std::optional<std::uint64_t> memory_clock_hz;
-  std::optional<std::uint64_t> l2_cache_bytes;
-  std::optional<std::uint64_t> max_allocation;  ///< bytes of one allocation
-  std::optional<std::uint32_t> memory_bus_bits;
+  std::optional<std::uint64_t> clock_hz;         ///< the highest clock of the compute units
+  std::optional<std::uint64_t> memory_clock_hz;  ///< the highest clock of the memory
+  std::optional<std::uint64_t> l2_cache_bytes;   ///< bytes of the last-level cache of the compute units
+  std::optional<std::uint64_t> max_allocation;   ///< bytes of one allocation
+  std::optional<std::uint32_t> memory_bus_bits;  ///< bits that go to the memory and back at once
   std::optional<std::uint32_t> multiprocessors;  ///< as the vendor counts them: SMs, CUs, cores
   std::vector<std::uint32_t> sub_group_sizes;    ///< threads that run in step, ascending
   std::optional<bool> float16;                   ///< arithmetic with 16-bit floating point
-  std::optional<bool> float64;
-  std::optional<bool> int64_atomics;
-  std::optional<bool> unified_addressing;  ///< no address is both the host's and the device's, nor two devices'
+  std::optional<bool> float64;                   ///< arithmetic with 64-bit floating point
+  std::optional<bool> int64_atomics;             ///< atomic operations on 64-bit integers
+  std::optional<bool> unified_addressing;        ///< no address is both the host's and the device's, nor two devices'
 };
 
 /// Two clocks read at the same moment, in nanoseconds.
@@ -148,20 +148,29 @@ class ANYPLACE_API Device {
   /// Loads the backend if need be and finds the device. Throws no_such_backend (with the backends that there are, and
   /// why a plugin that was found is refused) or no_such_device (with the devices that there are).
   explicit Device(const Place& place);
+  /// The device of a text: "cuda:0". Throws as above, and as Place does for a text that is no place.
   explicit Device(std::string_view place) : Device(Place(place)) {}
+  /// The device of a text, as for a std::string_view.
   explicit Device(const char* place) : Device(Place(place)) {}
+  /// The device of a text, as for a std::string_view.
   explicit Device(const std::string& place) : Device(Place(place)) {}
 
   /// "cuda:0": the backend's own name and the number, whatever alias or selector it was found by. Never throws.
   Place place() const;
+  /// The text of place(): "cuda:0".
   std::string to_string() const;
+  /// The name of its backend: "cuda". Valid for the life of the process.
   const std::string& backend() const noexcept;
+  /// Its number among the devices of its backend, from 0.
   int index() const noexcept;
 
   /// Reads no device state and makes no vendor context.
   DeviceProperties properties() const;
+  /// Whether the device has this capability.
   bool has(Capability capability) const;
+  /// The priorities that its streams may have.
   PriorityRange priority_range() const;
+  /// Free and total memory now, as the vendor tells, for all processes.
   MemoryInfo memory_info() const;
   /// Which processes use the device, as the vendor's driver tells at the time of the call, in no order. This process is
   /// among them at least while it has memory of the device. Processes of other containers aren't, as they have no
@@ -186,11 +195,14 @@ class ANYPLACE_API Device {
   /// Peer access: `peer` is a device of the same backend, else invalid_argument. Enabling twice is fine, and so is
   /// disabling what is not enabled. Throw unsupported where the backend has no peer access.
   bool can_access_peer(const Device& peer) const;
+  /// Lets kernels and copies of this device reach the memory of `peer`.
   void enable_peer_access(const Device& peer) const;
+  /// Takes that back.
   void disable_peer_access(const Device& peer) const;
 
   /// The vendor's device (CUdevice) and context (CUcontext), as numbers. Throw unsupported where there are none.
   std::uint64_t native_handle() const;
+  /// The vendor's context (CUcontext). Asking may make it. Throws as native_handle() does.
   std::uint64_t native_context() const;
 
   /// Waits for the device's work and brings the device back to its first state. All its handles are invalid then but
@@ -203,6 +215,7 @@ class ANYPLACE_API Device {
 
   /// This is for anyplace's own use.
   explicit Device(detail::DeviceState* state) noexcept : state_(state) {}
+  /// This is for anyplace's own use.
   detail::DeviceState* state() const noexcept { return state_; }
 
  private:

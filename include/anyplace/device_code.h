@@ -43,6 +43,7 @@
 #elif defined(__HIP__) || defined(__HIPCC__)
 #include <hip/hip_runtime.h>
 #else
+/// Defined where the source is compiled for the host, whose threads stand for a device's.
 #define ANYPLACE_DEVICE_CODE_ON_HOST 1
 #include "device_code/host.h"
 #endif

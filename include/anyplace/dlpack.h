@@ -38,6 +38,7 @@
 
 namespace anyplace::dlpack {
 
+/// How an array is given to another library.
 struct ExportOptions {
   /// The consumer's stream, which waits for the work that the array's stream was given up to now; the host doesn't
   /// wait:
@@ -54,6 +55,7 @@ struct ExportOptions {
   bool copied = false;
 };
 
+/// How an array of another library is taken.
 struct ImportOptions {
   /// The stream that the array is made on, and that the producer was told to make wait (stream_number()). Null stands
   /// for the current one.

@@ -18,14 +18,14 @@ enum class DType : std::uint8_t {
   f64,      ///< double
   c64,      ///< two f32: real, imaginary
   c128,     ///< two f64
-  i8,       ///< signed, two's complement
-  i16,      ///<
-  i32,      ///<
-  i64,      ///<
-  u8,       ///< unsigned
-  u16,      ///<
-  u32,      ///<
-  u64,      ///<
+  i8,       ///< signed, two's complement, of 8 bits
+  i16,      ///< signed, of 16 bits
+  i32,      ///< signed, of 32 bits
+  i64,      ///< signed, of 64 bits
+  u8,       ///< unsigned, of 8 bits
+  u16,      ///< unsigned, of 16 bits
+  u32,      ///< unsigned, of 32 bits
+  u64,      ///< unsigned, of 64 bits
   boolean,  ///< a byte that is 0 or 1
 };
 

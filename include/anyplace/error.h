@@ -31,26 +31,26 @@ ANYPLACE_API const char* to_string(ErrorCode code) noexcept;
 
 /// The figures of an out_of_memory, in bytes; those that the vendor can't tell are empty.
 struct MemoryFigures {
-  std::uint64_t requested = 0;
-  std::optional<std::uint64_t> free;  ///< free on the device, for every process
-  std::uint64_t cached = 0;           ///< held by anyplace and not in use
-  std::uint64_t in_use = 0;           ///< handed out by anyplace and not freed
-  std::optional<std::uint64_t> limit;
+  std::uint64_t requested = 0;         ///< the bytes that were asked for
+  std::optional<std::uint64_t> free;   ///< free on the device, for every process
+  std::uint64_t cached = 0;            ///< held by anyplace and not in use
+  std::uint64_t in_use = 0;            ///< handed out by anyplace and not freed
+  std::optional<std::uint64_t> limit;  ///< the most that there can be: a limit that was set, else what the device has
 };
 
 /// Everything that is known of a failure. Empty and 0 mean that it isn't known. What is said is in three parts (text,
 /// remedy, see), each a clause without a full stop that needs nothing around it.
 struct ErrorDetails {
-  ErrorCode code = ErrorCode::internal;
-  std::string place;      ///< "cuda:0", or the text that named no place
-  std::string operation;  ///< "Stream::wait_event"
-  std::string text;       ///< what is wrong: "there is no device cuda:9"
-  std::int64_t vendor_code = 0;
-  std::string vendor_name;  ///< "CUDA_ERROR_ILLEGAL_ADDRESS"
-  std::string vendor_text;
-  std::optional<MemoryFigures> memory;
-  std::string remedy;  ///< what would be right: "cuda has 2 devices: cuda:0, cuda:1"
-  std::string see;     ///< where to look: "`anyplace devices` lists those of every backend"
+  ErrorCode code = ErrorCode::internal;  ///< what kind of failure it is
+  std::string place;                     ///< "cuda:0", or the text that named no place
+  std::string operation;                 ///< "Stream::wait_event"
+  std::string text;                      ///< what is wrong: "there is no device cuda:9"
+  std::int64_t vendor_code = 0;          ///< the number that the vendor's call returned
+  std::string vendor_name;               ///< "CUDA_ERROR_ILLEGAL_ADDRESS"
+  std::string vendor_text;               ///< what the vendor says of it
+  std::optional<MemoryFigures> memory;   ///< how memory stood, for out_of_memory
+  std::string remedy;                    ///< what would be right: "cuda has 2 devices: cuda:0, cuda:1"
+  std::string see;                       ///< where to look: "`anyplace devices` lists those of every backend"
 };
 
 /// The one exception of anyplace. Cheap to copy; copies share their details.
@@ -61,13 +61,17 @@ struct ErrorDetails {
 /// see() go on a line each.
 class ANYPLACE_API Error : public std::runtime_error {
  public:
+  /// Makes the error, and what() of its details.
   explicit Error(ErrorDetails details);
   Error(const Error&) noexcept = default;
   Error& operator=(const Error&) noexcept = default;
   ~Error() override;
 
+  /// What kind of failure it is.
   ErrorCode code() const noexcept { return details_->code; }
+  /// The place that failed, "cuda:0", or the text that named none; "" if it isn't known.
   const std::string& place() const noexcept { return details_->place; }
+  /// The call that failed: "Stream::wait_event"; "" if it isn't known.
   const std::string& operation() const noexcept { return details_->operation; }
   /// problem(), remedy() and see(), as far as they aren't empty, with "; " between them.
   const std::string& text() const noexcept { return details_->text; }
@@ -77,9 +81,13 @@ class ANYPLACE_API Error : public std::runtime_error {
   const std::string& remedy() const noexcept { return details_->remedy; }
   /// Where to look; "" if there is no such place.
   const std::string& see() const noexcept { return details_->see; }
+  /// The number that the vendor's call returned; 0 if none failed.
   std::int64_t vendor_code() const noexcept { return details_->vendor_code; }
+  /// The vendor's name of it: "CUDA_ERROR_ILLEGAL_ADDRESS"; "" if there is none.
   const std::string& vendor_name() const noexcept { return details_->vendor_name; }
+  /// What the vendor says of it; "" if it says nothing.
   const std::string& vendor_text() const noexcept { return details_->vendor_text; }
+  /// How memory stood; empty unless the error is an out_of_memory that knows.
   const std::optional<MemoryFigures>& memory() const noexcept { return details_->memory; }
 
  private:

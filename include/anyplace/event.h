@@ -21,6 +21,7 @@ namespace anyplace {
 
 class StreamView;
 
+/// What an event can do. Less makes it cheaper.
 struct EventOptions {
   bool timing = false;         ///< elapsed_time needs it
   bool blocking_sync = false;  ///< a synchronising host sleeps instead of spinning
@@ -33,17 +34,22 @@ struct EventOptions {
 class ANYPLACE_API EventView {
  public:
   constexpr EventView() noexcept = default;
+  /// The event with that number, which id() gave; nothing is checked before it is used.
   constexpr explicit EventView(std::uint64_t id) noexcept : id_(id) {}
 
+  /// The number of the event; 0 for a null view. It means the same in this process alone.
   constexpr std::uint64_t id() const noexcept { return id_; }
+  /// Whether it names an event, which may have been destroyed.
   constexpr explicit operator bool() const noexcept { return id_ != 0; }
 
+  /// The device that it was made for.
   Device device() const;
   /// Marks the work submitted to `stream` so far. Throws invalid_argument, naming both places, if it is of another
   /// device.
   ANYPLACE_HOT void record(const StreamView& stream) const;
   /// Whether the most recent record is complete. Faults of its stream aren't reported here.
   ANYPLACE_HOT [[nodiscard]] bool query() const;
+  /// Returns when the most recent record is complete. Faults of its stream aren't thrown here.
   ANYPLACE_HOT void synchronize() const;
   /// Waits as above, but at most `timeout`: returns false if it ran out first.
   [[nodiscard]] bool synchronize(std::chrono::nanoseconds timeout) const;
@@ -93,6 +99,7 @@ class ANYPLACE_API Event : public EventView {
   /// invalid_handle if the event was destroyed; peer_gone if the process that made it has ended.
   static Event import(const Device& device, std::span<const std::byte> handle);
 
+  /// The event as a view, without the ownership.
   EventView view() const noexcept { return *this; }
 };
 

@@ -14,6 +14,7 @@
 #endif
 
 #if defined(__GNUC__)
+/// Marks what the library exports.
 #define ANYPLACE_API __attribute__((visibility("default")))
 #else
 #define ANYPLACE_API

@@ -71,11 +71,16 @@ class GraphNode {
 class After {
  public:
   After() noexcept = default;
+  /// All of a list: {a, b}.
   After(std::initializer_list<GraphNode> nodes) : nodes_(nodes) {}
+  /// One node.
   After(GraphNode node) : nodes_{node} {}
+  /// All of a range.
   After(std::span<const GraphNode> nodes) : nodes_(nodes.begin(), nodes.end()) {}
+  /// All of a vector.
   After(const std::vector<GraphNode>& nodes) : nodes_(nodes) {}
 
+  /// The nodes, in the order in which they were given.
   std::span<const GraphNode> nodes() const noexcept { return nodes_; }
 
  private:
@@ -84,13 +89,14 @@ class After {
 
 /// What a graph tells about a node.
 struct GraphNodeInfo {
-  GraphNodeKind kind = GraphNodeKind::empty;
-  std::string label;  ///< for people: a kernel's name, how many bytes are copied
-  Device device;
-  std::vector<GraphNode> dependencies;
-  GraphNode node;  ///< the node that this is about
+  GraphNodeKind kind = GraphNodeKind::empty;  ///< what it does
+  std::string label;                          ///< for people: a kernel's name, how many bytes are copied
+  Device device;                              ///< the device that it runs on
+  std::vector<GraphNode> dependencies;        ///< the nodes that it comes after, by their numbers
+  GraphNode node;                             ///< the node that this is about
 };
 
+/// How a graph is made executable.
 struct GraphExecOptions {
   /// Whether the device may launch the graph as one. If false, the library submits the nodes one by one in any case.
   bool native = true;
@@ -112,32 +118,46 @@ class ANYPLACE_API Graph {
   Graph& operator=(const Graph&) = delete;
   ~Graph();
 
+  /// Whether there is a graph: false for one that was made without a device, and for one that was moved from.
   explicit operator bool() const noexcept { return state_ != nullptr; }
+  /// The device on whose streams it is launched.
   Device device() const;
 
   // -- Nodes. Each comes after those of `after`, which are of this graph, else invalid_argument. A node does what the
   // call of a stream with that name does, and adding it throws what that throws. A node runs on the device of its
   // kernel, buffer or event; the devices of a graph are of one backend.
+  /// A node that does nothing, to join what it comes after.
   GraphNode add_empty(const After& after);
+  /// A launch of the kernel, as Stream::launch makes it. The arguments are copied now.
   template <class... Args>
   GraphNode add_kernel(const After& after, KernelView kernel, const LaunchConfig& config, const Args&... args) {
     return add(after, kernel.device(), "Graph::add_kernel",
                [&](const StreamView& stream) { stream.launch(kernel, config, args...); });
   }
+  /// A launch of the kernel with arguments made at run time, as Stream::launch_arguments makes it.
   GraphNode add_kernel_arguments(const After& after, KernelView kernel, const LaunchConfig& config,
                                  std::span<const LaunchArgument> arguments);
   /// A copy between devices runs on a stream of the destination's device.
   GraphNode add_copy(const After& after, BufferView destination, ConstHostSpan source);
+  /// A copy to memory of the host, which stays as long as the graph is launched.
   GraphNode add_copy(const After& after, HostSpan destination, BufferView source);
+  /// A copy on one device or between two.
   GraphNode add_copy(const After& after, BufferView destination, BufferView source);
+  /// A copy within memory of the host, which stays as long as the graph is launched.
   GraphNode add_copy(const After& after, HostSpan destination, ConstHostSpan source);
+  /// A copy by address, as Stream::copy makes it.
   GraphNode add_copy(const After& after, Address destination, Address source, std::uint64_t bytes);
+  /// A copy of `rows` lines of `width` bytes, as Stream::copy_2d makes it.
   GraphNode add_copy_2d(const After& after, BufferView destination, std::uint64_t destination_pitch, BufferView source,
                         std::uint64_t source_pitch, std::uint64_t width, std::uint64_t rows);
+  /// A copy of lines by address, as Stream::copy_2d makes it.
   GraphNode add_copy_2d(const After& after, Address destination, std::uint64_t destination_pitch, Address source,
                         std::uint64_t source_pitch, std::uint64_t width, std::uint64_t rows);
+  /// Fills the buffer with a byte.
   GraphNode add_memset8(const After& after, BufferView destination, std::uint8_t value);
+  /// Fills the buffer with an integer of 16 bits.
   GraphNode add_memset16(const After& after, BufferView destination, std::uint16_t value);
+  /// Fills the buffer with an integer of 32 bits.
   GraphNode add_memset32(const After& after, BufferView destination, std::uint32_t value);
   /// `function` is called at each launch.
   GraphNode add_host_function(const After& after, std::function<void()> function);
@@ -154,10 +174,13 @@ class ANYPLACE_API Graph {
   void add_dependency(GraphNode from, GraphNode to);
   /// Keeps the buffer as if a node used it. Throws invalid_handle for a null one.
   void keep(BufferView buffer);
+  /// Keeps the pinned memory as if a node used it. Throws invalid_handle for a null one.
   void keep(const HostBuffer& buffer);
 
   // -- The nodes of the graph.
+  /// How many nodes there are.
   std::size_t size() const;
+  /// How many nodes of that kind there are.
   std::size_t count(GraphNodeKind kind) const;
   /// All nodes, in the order of their numbers.
   std::vector<GraphNodeInfo> nodes() const;
@@ -189,10 +212,13 @@ class ANYPLACE_API GraphExec {
   GraphExec& operator=(const GraphExec&) = delete;
   ~GraphExec();
 
+  /// Whether there is an executable graph: false for one that was moved from.
   explicit operator bool() const noexcept { return state_ != nullptr; }
+  /// The device on whose streams it is launched.
   Device device() const;
   /// Whether the device launches it as one (Capability::graphs). If not, its nodes are submitted one by one.
   bool is_native() const;
+  /// How many nodes it launches: a child graph's in its place.
   std::size_t size() const;
 
   /// Launches the graph in the stream's order: after all work submitted before, and before all submitted later. The

@@ -15,6 +15,7 @@ namespace anyplace {
 /// Switches the current device of one backend.
 class ANYPLACE_API DeviceGuard {
  public:
+  /// Makes `device` the calling thread's current one of its backend until the scope ends. Throws as set_current_device.
   [[nodiscard]] explicit DeviceGuard(const std::optional<Device>& device);
   DeviceGuard(const DeviceGuard&) = delete;  // bound to its scope
   DeviceGuard& operator=(const DeviceGuard&) = delete;
@@ -27,6 +28,7 @@ class ANYPLACE_API DeviceGuard {
 /// Switches the current device to the stream's, and the current stream of that device to the stream.
 class ANYPLACE_API StreamGuard {
  public:
+  /// Makes `stream` the calling thread's current one until the scope ends. Throws as set_current_stream.
   [[nodiscard]] explicit StreamGuard(const std::optional<StreamView>& stream);
   StreamGuard(const StreamGuard&) = delete;  // bound to its scope
   StreamGuard& operator=(const StreamGuard&) = delete;

@@ -48,16 +48,18 @@ concept GridNumber = std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof
 /// A size or a position in three directions, of 32 bits each. A wider number, such as a std::size_t, needs a cast by
 /// code that knows that it fits. A single number is one in x.
 struct Dim3 {
-  std::uint32_t x = 1;
-  std::uint32_t y = 1;
-  std::uint32_t z = 1;
+  std::uint32_t x = 1;  ///< the size or position in x, which changes fastest
+  std::uint32_t y = 1;  ///< in y
+  std::uint32_t z = 1;  ///< in z
 
   constexpr Dim3() noexcept = default;
+  /// Numbers of at most 32 bits, as they are.
   template <detail::GridNumber X, detail::GridNumber Y = std::uint32_t, detail::GridNumber Z = std::uint32_t>
   constexpr Dim3(X x_size, Y y_size = 1, Z z_size = 1) noexcept
       : x(static_cast<std::uint32_t>(x_size)),
         y(static_cast<std::uint32_t>(y_size)),
         z(static_cast<std::uint32_t>(z_size)) {}
+  /// Any other number, which doesn't compile, with an error that says what to do.
   template <class X, class Y = std::uint32_t, class Z = std::uint32_t>
   requires(std::is_arithmetic_v<X>&& std::is_arithmetic_v<Y>&& std::is_arithmetic_v<Z> &&
            !(detail::GridNumber<X> && detail::GridNumber<Y> && detail::GridNumber<Z>)) constexpr Dim3(X, Y = {},
@@ -98,10 +100,14 @@ struct BlockDescription {
 /// One block of a running host kernel. Valid during the call.
 class Block {
  public:
+  /// The block that a backend described; this is for anyplace's own use.
   explicit Block(const detail::BlockDescription& block) noexcept : block_(block) {}
 
+  /// How many blocks the launch has.
   Dim3 grid_size() const noexcept { return {block_.grid[0], block_.grid[1], block_.grid[2]}; }
+  /// How many threads each block has.
   Dim3 size() const noexcept { return {block_.block[0], block_.block[1], block_.block[2]}; }
+  /// Which block this is: less than grid_size() in each direction.
   Dim3 index() const noexcept { return {block_.index[0], block_.index[1], block_.index[2]}; }
   /// The block's own memory, as large as the launch said, aligned to 64 bytes, not cleared.
   std::span<std::byte> shared() const noexcept {
@@ -217,13 +223,14 @@ ANYPLACE_CALL_SIGNATURE(const& noexcept)
 
 /// An argument of Stream::launch_arguments. `value` points at `size` bytes, which are copied at the launch.
 struct LaunchArgument {
+  /// What an argument is.
   enum class Kind : std::uint32_t {
-    value = 1,
+    value = 1,    ///< bytes that the kernel gets as they are
     address = 2,  ///< 8 bytes, for the device to follow
   };
-  Kind kind = Kind::value;
-  std::uint32_t size = 0;
-  const void* value = nullptr;
+  Kind kind = Kind::value;      ///< how the bytes are passed
+  std::uint32_t size = 0;       ///< how many bytes there are
+  const void* value = nullptr;  ///< the bytes, which have to stay until the call returns
 };
 
 namespace detail {
@@ -286,20 +293,25 @@ struct KernelAttributes {
   std::optional<std::uint32_t> sub_group_size;  ///< threads that run in step
   std::optional<std::uint64_t> shared_bytes;    ///< static shared memory of a block, beside what a launch asks for
   std::optional<std::uint64_t> local_bytes;     ///< local memory of a thread
-  std::optional<std::uint64_t> constant_bytes;
+  std::optional<std::uint64_t> constant_bytes;  ///< constant memory that it uses, in bytes
 };
 
 /// Names a kernel without owning it. Using one that is null, or whose module or owner is gone, throws invalid_handle.
 class ANYPLACE_API KernelView {
  public:
   constexpr KernelView() noexcept = default;
+  /// The kernel with that number, which id() gave; nothing is checked before it is used.
   constexpr explicit KernelView(std::uint64_t id) noexcept : id_(id) {}
 
+  /// The number of the kernel; 0 for a null view. It means the same in this process alone.
   constexpr std::uint64_t id() const noexcept { return id_; }
+  /// Whether it names a kernel, which may be gone.
   constexpr explicit operator bool() const noexcept { return id_ != 0; }
+  /// The device that it was made for.
   Device device() const;
   /// Its name in the module; "" for a callable. Throws as device() does.
   std::string name() const;
+  /// What the vendor tells of it: registers, memory and limits. Throws as device() does.
   KernelAttributes attributes() const;
   /// How many blocks of `threads` threads, with `shared_bytes` of dynamic shared memory each, a multiprocessor of the
   /// device runs at the same time. Throws unsupported where the vendor can't tell, and invalid_argument for sizes over
@@ -328,6 +340,7 @@ class ANYPLACE_API Kernel : public KernelView {
       Kernel(const Device& device, Callable&& callable)
       : Kernel(device, detail::make_host_kernel(std::decay_t<Callable>(std::forward<Callable>(callable)),
                                                 typename detail::CallSignature<std::decay_t<Callable>>::Pointer())) {}
+  /// Takes a callable that was prepared; this is for anyplace's own use.
   Kernel(const Device& device, detail::HostKernel kernel);
   Kernel(Kernel&& other) noexcept;
   Kernel& operator=(Kernel&& other) noexcept;
@@ -335,21 +348,23 @@ class ANYPLACE_API Kernel : public KernelView {
   Kernel& operator=(const Kernel&) = delete;
   ~Kernel();
 
+  /// The kernel as a view, without the ownership.
   KernelView view() const noexcept { return *this; }
 };
 
 /// Facts about a kernel that its image doesn't express. Those of SPIR-V needn't be given: Module finds them there.
 struct KernelMetadata {
-  std::string name;
+  std::string name;          ///< the name of the kernel in the image
   int shared_argument = -1;  ///< the index of the argument that is the dynamic shared memory, if it is one
 };
 
 /// A variable of a module, in device memory that lives as long as the module.
 struct ModuleGlobal {
-  std::uint64_t address = 0;
-  std::uint64_t size_bytes = 0;
+  std::uint64_t address = 0;     ///< the device address of the first byte
+  std::uint64_t size_bytes = 0;  ///< how many bytes it has
 };
 
+/// What is said to the vendor with an image.
 struct ModuleOptions {
   std::string compiler_options;          ///< options for the vendor's compiler
   std::vector<KernelMetadata> metadata;  ///< the metadata of those kernels that need it
@@ -370,6 +385,7 @@ class ANYPLACE_API Module {
   Module(const Device& device, const KernelImages& images, const ModuleOptions& options = {});
   /// Compiles CUDA C++ for this device, and loads what comes out (compile.h). Throws what compile() throws.
   static Module compile(const Device& device, std::string_view source, const CompileOptions& options);
+  /// Compiles with the default options, as above.
   static Module compile(const Device& device, std::string_view source);
   /// Loads a module from a file. Throws as the constructor does, and invalid_argument if the file can't be read.
   static Module from_file(const Device& device, const std::string& path, const ModuleOptions& options = {});
@@ -379,8 +395,11 @@ class ANYPLACE_API Module {
   Module& operator=(const Module&) = delete;
   ~Module();
 
+  /// Whether there is a module: false for one that was made without an image, and for one that was moved from.
   explicit operator bool() const noexcept { return id_ != 0; }
+  /// The number of the module; 0 for a null one. It means the same in this process alone.
   std::uint64_t id() const noexcept { return id_; }
+  /// The device that it is loaded on.
   Device device() const;
   /// Throws no_such_kernel. The same name gives the same view.
   KernelView kernel(std::string_view name) const;

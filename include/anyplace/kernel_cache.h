@@ -22,7 +22,7 @@ ANYPLACE_API std::string folder();
 
 /// An image that is kept.
 struct Entry {
-  std::string path;
+  std::string path;          ///< the file that it is in
   std::uint64_t bytes = 0;   ///< of the file
   std::int64_t used_ns = 0;  ///< when it was last used: nanoseconds since 1970
   std::string source;        ///< CompileOptions::name; this and what follows is "" if the entry can't be read

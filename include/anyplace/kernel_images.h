@@ -30,10 +30,11 @@ struct KernelImage {
   std::string_view format;  ///< a word of DeviceProperties::image_formats: "ptx"
   /// The architecture that it was compiled for, as in DeviceProperties::architecture; may be empty.
   std::string_view architecture;
-  const void* data = nullptr;
-  std::size_t size = 0;  ///< bytes
-  std::span<const KernelAlias> aliases = {};
+  const void* data = nullptr;                 ///< the first byte; it stays as long as a Module is made of it
+  std::size_t size = 0;                       ///< bytes
+  std::span<const KernelAlias> aliases = {};  ///< kernels that have another name in the image than in the source
 
+  /// All bytes of the image.
   std::span<const std::byte> bytes() const noexcept { return {static_cast<const std::byte*>(data), size}; }
 };
 
@@ -51,7 +52,9 @@ class KernelImages {
       (detail::TemporaryOwner<Name> || detail::TemporaryOwner<Images>)) KernelImages(Name&& name, Images&& images)
   = delete;  // the images would end with the statement: give them a name first
 
+  /// The name for messages.
   constexpr std::string_view name() const noexcept { return name_; }
+  /// The forms, in the order in which they are tried.
   constexpr std::span<const KernelImage> images() const noexcept { return images_; }
 
  private:

@@ -26,13 +26,13 @@ namespace anyplace {
 
 /// A layer's plugin.
 struct LayerInfo {
-  std::string name;
-  std::string plugin;  ///< the path of its file
-  bool usable = false;
-  std::string reason;  ///< why it isn't usable; else ""
+  std::string name;     ///< the name that a place and ANYPLACE_LAYERS use: "trace"
+  std::string plugin;   ///< the path of its file
+  bool usable = false;  ///< whether it can be put over a backend
+  std::string reason;   ///< why it isn't usable; else ""
   // -- What the plugin says of itself; empty if it isn't usable.
-  std::string version;
-  std::string description;
+  std::string version;                 ///< the plugin's version
+  std::string description;             ///< what it does, in a line for people
   std::vector<std::string> variables;  ///< the environment variables that it reads
 };
 

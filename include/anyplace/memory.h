@@ -39,7 +39,9 @@ concept ElementRange = requires(Range& range) {
 class HostSpan {
  public:
   constexpr HostSpan() noexcept = default;
+  /// `bytes` bytes from `data` on.
   constexpr HostSpan(void* data, std::uint64_t bytes) noexcept : data_(data), bytes_(bytes) {}
+  /// All elements of a range that has a name: a temporary would be gone before the copy is done, and doesn't compile.
   template <class Range>
   requires(!std::is_same_v<std::remove_cvref_t<Range>, HostSpan> && detail::ElementRange<Range> &&
            !std::is_const_v<std::remove_pointer_t<decltype(std::data(std::declval<Range&>()))>> &&
@@ -51,7 +53,9 @@ class HostSpan {
       HostSpan(Range&& /*a temporary, gone before the copy is done: name it first*/)
   = delete;
 
+  /// The first byte.
   constexpr void* data() const noexcept { return data_; }
+  /// How many bytes there are.
   constexpr std::uint64_t size_bytes() const noexcept { return bytes_; }
 
  private:
@@ -63,8 +67,11 @@ class HostSpan {
 class ConstHostSpan {
  public:
   constexpr ConstHostSpan() noexcept = default;
+  /// `bytes` bytes from `data` on.
   constexpr ConstHostSpan(const void* data, std::uint64_t bytes) noexcept : data_(data), bytes_(bytes) {}
+  /// Memory that may be written may be read.
   constexpr ConstHostSpan(HostSpan span) noexcept : data_(span.data()), bytes_(span.size_bytes()) {}
+  /// All elements of a range that has a name; a temporary doesn't compile.
   template <class Range>
   requires(!std::is_same_v<std::remove_cvref_t<Range>, HostSpan> &&
            !std::is_same_v<std::remove_cvref_t<Range>, ConstHostSpan> && detail::ElementRange<const Range> &&
@@ -77,7 +84,9 @@ class ConstHostSpan {
       ConstHostSpan(Range&& /*a temporary, gone before the copy is done: name it first*/)
   = delete;
 
+  /// The first byte.
   constexpr const void* data() const noexcept { return data_; }
+  /// How many bytes there are.
   constexpr std::uint64_t size_bytes() const noexcept { return bytes_; }
 
  private:
@@ -94,15 +103,20 @@ class BufferSpan;
 class ANYPLACE_API BufferView {
  public:
   constexpr BufferView() noexcept = default;
+  /// `bytes` bytes of the buffer with that number, from `offset` on; nothing is checked before it is used.
   constexpr BufferView(std::uint64_t id, std::uint64_t offset, std::uint64_t bytes) noexcept
       : id_(id), offset_(offset), bytes_(bytes) {}
 
+  /// The number of the buffer; 0 for a null view. It means the same in this process alone.
   constexpr std::uint64_t id() const noexcept { return id_; }
   /// Bytes from the beginning of the buffer.
   constexpr std::uint64_t offset_bytes() const noexcept { return offset_; }
+  /// How many bytes the range has.
   constexpr std::uint64_t size_bytes() const noexcept { return bytes_; }
+  /// Whether it names a buffer, which may have been destroyed.
   constexpr explicit operator bool() const noexcept { return id_ != 0; }
 
+  /// The device that the memory is of. Throws invalid_handle for a null view.
   Device device() const;
   /// The device address of the first byte.
   ANYPLACE_HOT std::uint64_t address() const;
@@ -157,6 +171,7 @@ class BufferSpan : public BufferView {
                 "elements of device memory are trivially copyable, and neither const nor volatile");
 
  public:
+  /// The type of the elements.
   using element_type = T;
 
   constexpr BufferSpan() noexcept = default;
@@ -168,6 +183,7 @@ class BufferSpan : public BufferView {
 
   /// How many elements there are.
   constexpr std::uint64_t size() const noexcept { return bytes_ / sizeof(T); }
+  /// Whether there are no elements.
   constexpr bool empty() const noexcept { return bytes_ == 0; }
 
   /// `count` elements from the `offset`-th on. Throws invalid_argument if they are not within.
@@ -176,7 +192,9 @@ class BufferSpan : public BufferView {
   }
   /// The elements from the `offset`-th on.
   BufferSpan subspan(std::uint64_t offset) const { return subspan(offset, offset <= size() ? size() - offset : 0); }
+  /// The first `count` elements. Throws invalid_argument if there are fewer.
   BufferSpan first(std::uint64_t count) const { return subspan(0, count); }
+  /// The last `count` elements. Throws invalid_argument if there are fewer.
   BufferSpan last(std::uint64_t count) const { return subspan(count <= size() ? size() - count : count, count); }
 };
 
@@ -185,10 +203,15 @@ BufferSpan<T> BufferView::as() const {
   return BufferSpan<T>(*this);
 }
 
-enum class MemoryKind { device, managed };
+/// Where a Buffer's memory is.
+enum class MemoryKind {
+  device,   ///< the device's own memory
+  managed,  ///< memory that host and device share (Capability::managed_memory)
+};
 
+/// What memory a Buffer gets.
 struct BufferOptions {
-  MemoryKind kind = MemoryKind::device;
+  MemoryKind kind = MemoryKind::device;  ///< device memory, or memory that host and device share
   /// Bytes, a power of two. Less than the device's own alignment, such as 0, gives that one.
   std::uint64_t alignment = 0;
   /// Whether the memory must be shareable with other processes (BufferView::export_handle). It then is an allocation of
@@ -219,6 +242,7 @@ class ANYPLACE_API Buffer : public BufferView {
   static Buffer of(const Device& device, std::uint64_t count, BufferOptions options = {}) {
     return Buffer(device, detail::bytes_of<T>(count), options);
   }
+  /// As above, on `stream`.
   template <class T>
   static Buffer of(const StreamView& stream, std::uint64_t count, BufferOptions options = {}) {
     return Buffer(stream, detail::bytes_of<T>(count), options);
@@ -232,8 +256,10 @@ class ANYPLACE_API Buffer : public BufferView {
   /// turn. It isn't freed while this Buffer lives, and stays also when the other process ends. The same memory opened
   /// twice is mapped once. Throws as Event::import does.
   static Buffer import(const Device& device, std::span<const std::byte> handle);
+  /// As above, on `stream`.
   static Buffer import(const StreamView& stream, std::span<const std::byte> handle);
 
+  /// The buffer as a view, without the ownership.
   BufferView view() const noexcept { return *this; }
   /// The host's pointer to managed memory. Throws unsupported for other kinds.
   void* host_data() const;
@@ -249,6 +275,8 @@ class ANYPLACE_API Buffer : public BufferView {
 class ANYPLACE_API HostBuffer {
  public:
   HostBuffer() noexcept = default;
+  /// Pins `bytes` bytes for the devices of the backend of `device`, or takes memory that was pinned before. Throws
+  /// unsupported where the device lacks Capability::pinned_memory.
   HostBuffer(const Device& device, std::uint64_t bytes);
   HostBuffer(HostBuffer&& other) noexcept;
   HostBuffer& operator=(HostBuffer&& other) noexcept;
@@ -256,10 +284,13 @@ class ANYPLACE_API HostBuffer {
   HostBuffer& operator=(const HostBuffer&) = delete;
   ~HostBuffer();
 
+  /// The first byte; null for a null buffer.
   std::byte* data() const noexcept { return data_; }
+  /// How many bytes there are.
   std::size_t size_bytes() const noexcept { return bytes_; }
   /// The number of bytes too: as a range, it has a std::byte for each.
   std::size_t size() const noexcept { return bytes_; }
+  /// Whether there is memory: false for 0 bytes, and for one that was moved from.
   explicit operator bool() const noexcept { return data_ != nullptr; }
   /// Says that work on `stream`, submitted up to the moment this is destroyed, uses the memory.
   void record_stream(const StreamView& stream) const;
@@ -282,6 +313,8 @@ class ANYPLACE_API HostBuffer {
 class ANYPLACE_API HostRegistration {
  public:
   HostRegistration() noexcept = default;
+  /// Pins `memory` for the device. 0 bytes are nothing to pin. Throws invalid_argument for a null pointer with bytes,
+  /// and what the vendor refuses, such as memory that is pinned already.
   [[nodiscard]] HostRegistration(const Device& device, HostSpan memory);
   HostRegistration(HostRegistration&& other) noexcept;
   HostRegistration& operator=(HostRegistration&& other) noexcept;

@@ -55,13 +55,15 @@ struct DeviceSample {
   /// or written. The span is utilization_window if that is set; else the vendor chooses one that ends about now, which
   /// is at most a second on NVIDIA's devices.
   std::optional<double> compute_utilization;
+  /// The share of time in which the memory was read or written, as above.
   std::optional<double> memory_utilization;
   /// The time from the earlier sample to this one, for vendors that derive the two utilisations from counters. Without
   /// an earlier sample those utilisations are empty.
   std::optional<std::chrono::nanoseconds> utilization_window;
 
   std::optional<std::uint64_t> memory_used_bytes;  ///< used by all processes and the driver; at most the total
-  std::optional<std::uint64_t> memory_total_bytes;
+  std::optional<std::uint64_t>
+      memory_total_bytes;  ///< the device's memory, perhaps without what the vendor keeps for itself
   /// The temperature of the compute units, or the hottest point that the vendor tells.
   std::optional<double> temperature_celsius;
   std::optional<double> power_watts;        ///< what the vendor tells, or else the energy over rates_window
@@ -75,19 +77,20 @@ struct DeviceSample {
   std::optional<std::vector<ThrottleReason>> throttle_reasons;
   /// Errors of memory since the driver was loaded, or as the vendor counts.
   std::optional<std::uint64_t> ecc_corrected;
+  /// The errors of memory that could not be put right, counted likewise.
   std::optional<std::uint64_t> ecc_uncorrected;
 
   /// Bytes that the device received (rx) and sent (tx) over PCIe, and over its links to other devices (NVLink, XGMI, Xe
   /// Link), each since a moment of its own.
   std::optional<std::uint64_t> pcie_rx_bytes;
-  std::optional<std::uint64_t> pcie_tx_bytes;
-  std::optional<std::uint64_t> link_rx_bytes;
-  std::optional<std::uint64_t> link_tx_bytes;
+  std::optional<std::uint64_t> pcie_tx_bytes;  ///< sent over PCIe
+  std::optional<std::uint64_t> link_rx_bytes;  ///< received over links to other devices
+  std::optional<std::uint64_t> link_tx_bytes;  ///< sent over links to other devices
   /// Bytes per second, over rates_window. Empty without an earlier sample, and where a counter started anew since.
   std::optional<double> pcie_rx_bytes_per_second;
-  std::optional<double> pcie_tx_bytes_per_second;
-  std::optional<double> link_rx_bytes_per_second;
-  std::optional<double> link_tx_bytes_per_second;
+  std::optional<double> pcie_tx_bytes_per_second;  ///< sent over PCIe
+  std::optional<double> link_rx_bytes_per_second;  ///< received over links to other devices
+  std::optional<double> link_tx_bytes_per_second;  ///< sent over links to other devices
   /// The time from the earlier sample to this one; empty without an earlier sample.
   std::optional<std::chrono::nanoseconds> rates_window;
 
@@ -95,8 +98,8 @@ struct DeviceSample {
   /// clock when they were read, where the vendor has such counters. The next sample's utilisation is computed from
   /// them.
   std::optional<std::uint64_t> compute_active_ns;
-  std::optional<std::uint64_t> memory_active_ns;
-  std::optional<std::uint64_t> active_clock_ns;
+  std::optional<std::uint64_t> memory_active_ns;  ///< the time in which the memory was in use
+  std::optional<std::uint64_t> active_clock_ns;   ///< the vendor's clock when the two were read
 
   std::optional<Device> device;  ///< whose sample it is
 };
@@ -111,9 +114,12 @@ ANYPLACE_API DeviceSample sample(const Device& device, const DeviceSample& since
 /// Monitor was made.
 class Monitor {
  public:
+  /// Takes the first sample, since which the next one counts.
   explicit Monitor(const Device& device) : device_(device), last_(anyplace::sample(device)) {}
 
+  /// The device now; figures that need two samples cover the time since the one before.
   DeviceSample sample() { return last_ = anyplace::sample(device_, last_); }
+  /// The device that is sampled.
   const Device& device() const noexcept { return device_; }
   /// The last result of sample(); before the first, the sample that the Monitor began with.
   const DeviceSample& last() const noexcept { return last_; }

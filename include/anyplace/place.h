@@ -29,16 +29,26 @@ namespace anyplace {
 /// A parsed device string. A plain value; safe to copy and to read from any thread.
 class ANYPLACE_API Place {
  public:
-  enum class Kind { current, index, uuid, pci, automatic };
+  /// How the device is named.
+  enum class Kind {
+    current,    ///< a name alone
+    index,      ///< name:index
+    uuid,       ///< name:uuid=...
+    pci,        ///< name:pci=...
+    automatic,  ///< auto
+  };
 
   /// Parses `text`. Throws invalid_argument, which shows the text (shortened and escaped), what is allowed, and the
   /// nearest known name.
   explicit Place(std::string_view text);
+  /// Parses `text` as for a std::string_view. Throws invalid_argument for null, too.
   explicit Place(const char* text);
+  /// Parses `text` as for a std::string_view.
   explicit Place(const std::string& text);
   /// The device `index` of a backend. Throws as above.
   Place(std::string_view name, int index);
 
+  /// How the device is named.
   Kind kind() const noexcept { return kind_; }
   /// The name as it was written, which may be an alias.
   const std::string& name() const noexcept { return name_; }

@@ -29,20 +29,27 @@ namespace anyplace {
 
 /// A file that could be a backend.
 struct PluginCandidate {
-  enum class Source { registered, path_variable, beside_library, installed };
+  /// How the file was found.
+  enum class Source {
+    registered,      ///< by register_plugin()
+    path_variable,   ///< in a directory of ANYPLACE_BACKEND_PATH
+    beside_library,  ///< in the directory of the library's own file
+    installed,       ///< in the directory that an installed library has its plugins in
+  };
+  /// What became of the file in this process.
   enum class State {
     unopened,  ///< nobody asked for its name yet
     accepted,  ///< in use
     refused,   ///< `reason` says why
     shadowed,  ///< another file of the same name comes first
   };
-  std::string name;
-  std::string path;  ///< absolute
-  Source source = Source::installed;
-  State state = State::unopened;
-  ErrorCode code = ErrorCode::ok;  ///< the code of the refusal
-  std::string reason;              ///< why it was refused, or by which file it is shadowed
-  std::string remedy;              ///< the end of `reason` that says what the plugin's vendor advises; else ""
+  std::string name;                   ///< the backend's name, out of the name of the file
+  std::string path;                   ///< absolute
+  Source source = Source::installed;  ///< how it was found
+  State state = State::unopened;      ///< what became of it
+  ErrorCode code = ErrorCode::ok;     ///< the code of the refusal
+  std::string reason;                 ///< why it was refused, or by which file it is shadowed
+  std::string remedy;                 ///< the end of `reason` that says what the plugin's vendor advises; else ""
 
   /// `reason` without the remedy.
   std::string problem() const {
@@ -53,6 +60,7 @@ struct PluginCandidate {
 
 /// "registered", "ANYPLACE_BACKEND_PATH", "beside the library", "installed". Never throws.
 ANYPLACE_API const char* to_string(PluginCandidate::Source source) noexcept;
+/// "unopened", "accepted", "refused", "shadowed". Never throws.
 ANYPLACE_API const char* to_string(PluginCandidate::State state) noexcept;
 
 /// Every candidate in search order, with what is known of it in this process. Opens no plugin.
@@ -60,8 +68,8 @@ ANYPLACE_API std::vector<PluginCandidate> plugin_candidates();
 
 /// A directory of the search.
 struct PluginDirectory {
-  std::string path;  ///< absolute
-  PluginCandidate::Source source = PluginCandidate::Source::installed;
+  std::string path;                                                     ///< absolute
+  PluginCandidate::Source source = PluginCandidate::Source::installed;  ///< how it came into the search
   bool is_there = true;  ///< if false, nothing is found in it now, which is no problem
 };
 
@@ -72,9 +80,10 @@ ANYPLACE_API std::vector<PluginDirectory> plugin_directories();
 /// A directory of the search that can't be used, and why; for example a relative one in ANYPLACE_BACKEND_PATH, or one
 /// that every user may write.
 struct PluginDirectoryProblem {
-  std::string directory;
-  std::string reason;
+  std::string directory;  ///< the path as it was given
+  std::string reason;     ///< why it can't be used
 };
+/// Every such directory, in the order of the search. Opens no plugin.
 ANYPLACE_API std::vector<PluginDirectoryProblem> plugin_directory_problems();
 
 /// Makes `path` the first candidate for the name in its file name. Opens nothing yet. Throws invalid_argument if the
@@ -91,22 +100,24 @@ ANYPLACE_API std::vector<std::string> backend_names();
 
 /// The aliases of the table: {"gpu", "cuda"} and so on. The function throws none of the errors above.
 struct BackendAlias {
-  std::string_view alias;
-  std::string_view backend;
+  std::string_view alias;    ///< the other name: "gpu"
+  std::string_view backend;  ///< the backend that it leads to: "cuda"
 };
+/// All aliases of the table.
 ANYPLACE_API std::vector<BackendAlias> backend_aliases();
 
 /// What a loaded backend says of itself. Asking loads it if need be. Throws no_such_backend, and invalid_argument for a
 /// text that is no name.
 struct BackendInfo {
-  std::string name;
-  std::string version;
-  std::string description;
-  std::string path;  ///< the path of its plugin
-  unsigned abi_major = 0;
-  unsigned abi_minor = 0;
+  std::string name;                 ///< the name that it gives itself
+  std::string version;              ///< the version of the plugin
+  std::string description;          ///< what it drives, in a line for people
+  std::string path;                 ///< the path of its plugin
+  unsigned abi_major = 0;           ///< the major version of the boundary that it was built with
+  unsigned abi_minor = 0;           ///< the minor version of the boundary that it was built with
   std::vector<std::string> layers;  ///< the layers over it (layers.h), the outermost first
 };
+/// What the backend of that name says of itself.
 ANYPLACE_API BackendInfo backend_info(std::string_view backend);
 
 }  // namespace anyplace

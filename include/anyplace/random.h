@@ -64,7 +64,9 @@ class RandomTarget {
   RandomTarget(Address address, DType type, std::int64_t count) noexcept
       : address_(address), type_(type), count_(count) {}
 
+  /// The type of the elements.
   DType type() const noexcept { return type_; }
+  /// How many elements there are.
   std::int64_t count() const noexcept { return count_; }
 
  private:
@@ -80,11 +82,13 @@ class RandomTarget {
 /// A whole number of up to 64 bits, with or without a sign, as an end of a range.
 class RandomInteger {
  public:
+  /// Any integer but bool; its value is kept whatever its type.
   template <std::integral T>
   requires(!std::same_as<T, bool>) constexpr RandomInteger(T value) noexcept
       : bits_(static_cast<std::uint64_t>(value)), negative_(value < T(0)) {}
 
   constexpr std::uint64_t bits() const noexcept { return bits_; }  ///< two's complement
+  /// Whether the number is less than 0.
   constexpr bool negative() const noexcept { return negative_; }
 
  private:
@@ -108,6 +112,7 @@ class ANYPLACE_API Generator {
 
   /// Makes a further generator, beside the device's own. A place that names an index loads nothing.
   explicit Generator(const Device& device);
+  /// As above, for the device that the place names.
   explicit Generator(const Place& place);
 
   /// The device's place: "cuda:0".
@@ -166,9 +171,12 @@ class ANYPLACE_API Generator {
 
 /// A device's own generator. Until it is seeded, its seed comes from the system's random source.
 ANYPLACE_API Generator default_generator(const Place& place);
+/// As above, for a device that is at hand.
 inline Generator default_generator(const Device& device) { return default_generator(device.place()); }
 
+/// Seeds the generator of the device that the place names, as Generator::manual_seed does.
 ANYPLACE_API void manual_seed(const Place& place, std::uint64_t seed);
+/// As above, for a place as text. Throws as Place does.
 inline void manual_seed(std::string_view place, std::uint64_t seed) { manual_seed(Place(place), seed); }
 /// Seeds the generators of all devices of a backend, also those that haven't been used yet.
 ANYPLACE_API void manual_seed_all(std::string_view backend, std::uint64_t seed);
@@ -176,8 +184,11 @@ ANYPLACE_API void manual_seed_all(std::string_view backend, std::uint64_t seed);
 ANYPLACE_API std::uint64_t seed(const Place& place);
 /// Seeds all devices of a backend with one seed from the system's random source, and returns it.
 ANYPLACE_API std::uint64_t seed_all(std::string_view backend);
+/// The seed of the device's generator, as Generator::initial_seed gives it.
 ANYPLACE_API std::uint64_t initial_seed(const Place& place);
+/// The state of the device's generator, as Generator::get_state gives it.
 ANYPLACE_API std::vector<std::byte> get_rng_state(const Place& place);
+/// Sets the state of the device's generator, as Generator::set_state does.
 ANYPLACE_API void set_rng_state(const Place& place, std::span<const std::byte> state);
 /// The states of all devices of a backend, which this loads. Throws as device_count() does.
 ANYPLACE_API std::vector<std::vector<std::byte>> get_rng_state_all(std::string_view backend);
@@ -190,7 +201,9 @@ ANYPLACE_API void set_rng_state_all(std::string_view backend, std::span<const st
 /// moment, as in torch. Throws capturing as setting a state does. Its name is torch's: torch.random.fork_rng.
 class ANYPLACE_API ForkRng {
  public:
+  /// Keeps the states of the generators of `places`.
   [[nodiscard]] explicit ForkRng(std::span<const Place> places);
+  /// As above, for a list: ForkRng keep{Place("cuda:0")}.
   [[nodiscard]] ForkRng(std::initializer_list<Place> places)
       : ForkRng(std::span<const Place>(places.begin(), places.size())) {}
   ForkRng(const ForkRng&) = delete;  // bound to its scope

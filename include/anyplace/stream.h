@@ -39,8 +39,10 @@ class StreamView;
 class ANYPLACE_API GraphPool {
  public:
   GraphPool() noexcept = default;
+  /// Makes an empty pool of the device's.
   explicit GraphPool(const Device& device);
 
+  /// Whether there is a pool.
   explicit operator bool() const noexcept { return state_ != nullptr; }
   /// Bytes of the pool: those of existing buffers, and those that earlier buffers left for others.
   std::uint64_t reserved_bytes() const;
@@ -50,6 +52,7 @@ class ANYPLACE_API GraphPool {
   std::shared_ptr<detail::GraphPoolState> state_;
 };
 
+/// How a stream runs beside others.
 struct StreamOptions {
   /// A lower number runs first. A number outside the device's range becomes the nearest end of it.
   int priority = 0;
@@ -64,12 +67,17 @@ struct StreamOptions {
 class ANYPLACE_API StreamView {
  public:
   constexpr StreamView() noexcept = default;
+  /// The stream with that number, which id() gave; nothing is checked before it is used.
   constexpr explicit StreamView(std::uint64_t id) noexcept : id_(id) {}
 
+  /// The number of the stream; 0 for a null view. It means the same in this process alone.
   constexpr std::uint64_t id() const noexcept { return id_; }
+  /// Whether it names a stream, which may have been destroyed.
   constexpr explicit operator bool() const noexcept { return id_ != 0; }
 
+  /// The device whose work it queues.
   Device device() const;
+  /// Its priority, within the device's range: a lower number runs first.
   int priority() const;
   /// The vendor's stream (CUstream). Throws unsupported where there is none.
   std::uint64_t native_handle() const;
@@ -115,7 +123,9 @@ class ANYPLACE_API StreamView {
   // bytes is a no-op. A buffer is of the stream's device; in a copy between buffers one of them is. Host memory must
   // stay valid until the copy is done. A copy from or to memory that isn't pinned may block the caller, and may read
   // its source at the call, before earlier work of the stream has run.
+  /// Copies from the host to a device.
   void copy(BufferView destination, ConstHostSpan source) const;
+  /// Copies from a device to the host.
   void copy(HostSpan destination, BufferView source) const;
   /// Copies on one device, between devices, or between backends. Between devices that can reach each other only through
   /// host memory the call may block, because some backends take host memory that they didn't pin themselves only at the
@@ -124,8 +134,10 @@ class ANYPLACE_API StreamView {
   /// Copies `rows` lines of `width` bytes. A pitch is the distance in bytes between the starts of two lines.
   void copy_2d(BufferView destination, std::uint64_t destination_pitch, ConstHostSpan source,
                std::uint64_t source_pitch, std::uint64_t width, std::uint64_t rows) const;
+  /// Copies lines from a device to the host.
   void copy_2d(HostSpan destination, std::uint64_t destination_pitch, BufferView source, std::uint64_t source_pitch,
                std::uint64_t width, std::uint64_t rows) const;
+  /// Copies lines on one device, between devices, or between backends.
   void copy_2d(BufferView destination, std::uint64_t destination_pitch, BufferView source, std::uint64_t source_pitch,
                std::uint64_t width, std::uint64_t rows) const;
   /// Copies between memory of the host, which may be pinned or not: it is read and written in the stream's order. Where
@@ -135,7 +147,9 @@ class ANYPLACE_API StreamView {
   // -- Copies and fills by address. Memory that pointer_attributes() doesn't know is taken for the host's. The rules
   // above hold: a range that begins in an allocation ends in it, and memory of another device than the stream's is one
   // side of a copy between devices. A side of 0 bytes may be null.
+  /// Copies `bytes` bytes, whatever memory the two are in.
   void copy(Address destination, Address source, std::uint64_t bytes) const;
+  /// Copies `rows` lines of `width` bytes, whatever memory the two are in.
   void copy_2d(Address destination, std::uint64_t destination_pitch, Address source, std::uint64_t source_pitch,
                std::uint64_t width, std::uint64_t rows) const;
   /// Writes the pattern again and again, from `destination` on. `pattern_bytes` is a power of two, 128 at most, and
@@ -159,7 +173,9 @@ class ANYPLACE_API StreamView {
   /// Fill `destination` with an integer of 8, 16 or 32 bits. Throws invalid_argument unless its address and size are
   /// multiples of the integer's size.
   void memset8(BufferView destination, std::uint8_t value) const;
+  /// As memset8, with an integer of 16 bits.
   void memset16(BufferView destination, std::uint16_t value) const;
+  /// As memset8, with an integer of 32 bits.
   void memset32(BufferView destination, std::uint32_t value) const;
   template <class Value>
   requires std::is_floating_point_v<Value>
@@ -194,12 +210,15 @@ class ANYPLACE_API StreamView {
   /// are made on the stream come from `pool`; without one, from a pool of the graph's own. Throws capturing if the
   /// stream is captured, and invalid_argument for a null stream or another device's pool.
   void begin_capture(CaptureMode mode = CaptureMode::global) const;
+  /// As above, with a pool that several graphs share.
   void begin_capture(CaptureMode mode, const GraphPool& pool) const;
   /// Ends the capture that began on this stream, on the thread where it began (any, with CaptureMode::relaxed). Throws
   /// capture_invalidated, with the reason, if a call was made that isn't allowed, or if a stream that joined isn't
   /// waited for; the capture has ended then, too.
   Graph end_capture() const;
+  /// Whether the stream is captured, and whether the capture is still good.
   CaptureStatus capture_status() const;
+  /// Whether the stream is captured, also if the capture was invalidated.
   bool is_capturing() const { return capture_status() != CaptureStatus::none; }
   /// In a capture: adds a node that records the event at each launch, for others to wait for. Elsewhere it does what
   /// record_event does.
@@ -227,6 +246,8 @@ class ANYPLACE_API StreamView {
 class ANYPLACE_API Stream : public StreamView {
  public:
   Stream() noexcept = default;
+  /// Makes a stream of the device. Throws unsupported for a blocking one where the device lacks
+  /// Capability::blocking_streams.
   explicit Stream(const Device& device, StreamOptions options = {});
   Stream(Stream&& other) noexcept;
   Stream& operator=(Stream&& other) noexcept;
@@ -238,6 +259,7 @@ class ANYPLACE_API Stream : public StreamView {
   /// device lacks Capability::stream_from_native.
   static Stream from_native(const Device& device, std::uint64_t native_handle);
 
+  /// The stream as a view, without the ownership.
   StreamView view() const noexcept { return *this; }
 };
 

@@ -4,11 +4,14 @@
 
 #include "export.h"
 
+/// The version of the headers, as text.
 #define ANYPLACE_VERSION "0.1.0"
 
 /// The same in numbers, for the preprocessor.
 #define ANYPLACE_VERSION_MAJOR 0
+/// The second number: before 1.0 another one may break a program.
 #define ANYPLACE_VERSION_MINOR 1
+/// The third number: it breaks nothing.
 #define ANYPLACE_VERSION_PATCH 0
 
 /// Whether the headers' version is this one or a later one: #if ANYPLACE_VERSION_AT_LEAST(0, 2, 0)

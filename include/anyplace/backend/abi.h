@@ -43,11 +43,15 @@
 extern "C" {
 #endif
 
+/* The version of this boundary that a header describes. A plugin of another major is refused. */
 #define ANYPLACE_ABI_MAJOR 1u
+/* Grows with each entry or field that is added at the end. */
 #define ANYPLACE_ABI_MINOR 0u
 
+/* The name of a backend's one exported symbol. */
 #define ANYPLACE_ENTRY_SYMBOL "anyplace_backend_entry"
 #if defined(__GNUC__)
+/* Marks that symbol. */
 #define ANYPLACE_PLUGIN_EXPORT __attribute__((visibility("default")))
 #else
 #define ANYPLACE_PLUGIN_EXPORT
@@ -60,16 +64,22 @@ extern "C" {
 
 /* Handles. The backend makes them and gives them their meaning; one of a live object is never 0. */
 typedef uint64_t anyplace_stream;
+/* An event: a mark in a stream's work. */
 typedef uint64_t anyplace_event;
+/* A module: an image of kernels that was loaded on a device. */
 typedef uint64_t anyplace_module;
+/* A kernel, of a module or of a function of the host. */
 typedef uint64_t anyplace_kernel;
+/* A gate: a wait that the host ends. */
 typedef uint64_t anyplace_gate;
+/* Memory of a device without an address, which virtual_map gives it. */
 typedef uint64_t anyplace_physical;
+/* A graph that was made for a device. */
 typedef uint64_t anyplace_graph;
 typedef uint64_t anyplace_address; /* of device memory, or of host memory as seen by the host */
 
-/* ---- Capabilities: what a device may lack -------------------------------------------------------------------------
- * X(UPPER, lower, bit, what the device then has, in words for people). A device that sets a bit must have the entries
+/* ---- Capabilities: what a device may lack -------------------------------------------------------------------------*/
+/* X(UPPER, lower, bit, what the device then has, in words for people). A device that sets a bit must have the entries
  * of that capability: otherwise the core refuses its properties and names the missing entry. */
 #define ANYPLACE_CAPABILITY_LIST(X)                                                                \
   X(TIMED_EVENTS, timed_events, 0, "events that measure time")                                     \
@@ -106,23 +116,38 @@ enum {
 
 /* ---- Kinds --------------------------------------------------------------------------------------------------------*/
 enum {
-  ANYPLACE_MEMORY_DEVICE = 1,
-  ANYPLACE_MEMORY_PINNED = 2,
-  ANYPLACE_MEMORY_MANAGED = 3,
+  ANYPLACE_MEMORY_DEVICE = 1,   /* the device's own */
+  ANYPLACE_MEMORY_PINNED = 2,   /* the host's, which the device reaches */
+  ANYPLACE_MEMORY_MANAGED = 3,  /* of host and device, at one address */
   ANYPLACE_MEMORY_SHAREABLE = 4 /* only with INTERPROCESS_MEMORY: device memory that memory_export can export, freed as
                                    DEVICE */
 };
 enum {
-  ANYPLACE_COPY_HOST_TO_DEVICE = 1,
-  ANYPLACE_COPY_DEVICE_TO_HOST = 2,
-  ANYPLACE_COPY_DEVICE_TO_DEVICE = 3,
-  ANYPLACE_COPY_HOST_TO_HOST = 4 /* only with the capability HOST_COPY; both sides in the stream's order */
+  ANYPLACE_COPY_HOST_TO_DEVICE = 1,   /* the source is the host's */
+  ANYPLACE_COPY_DEVICE_TO_HOST = 2,   /* the destination is the host's */
+  ANYPLACE_COPY_DEVICE_TO_DEVICE = 3, /* both are the device's */
+  ANYPLACE_COPY_HOST_TO_HOST = 4      /* only with the capability HOST_COPY; both sides in the stream's order */
 };
-enum { ANYPLACE_STREAM_BLOCKING = 1u };
-enum { ANYPLACE_EVENT_TIMING = 1u, ANYPLACE_EVENT_BLOCKING_SYNC = 2u, ANYPLACE_EVENT_INTERPROCESS = 4u };
-enum { ANYPLACE_ARGUMENT_VALUE = 1, ANYPLACE_ARGUMENT_ADDRESS = 2 };
-enum { ANYPLACE_NATIVE_DEVICE = 1, ANYPLACE_NATIVE_CONTEXT = 2 };
-enum { ANYPLACE_LOG_INFO = 1, ANYPLACE_LOG_WARNING = 2 };
+enum {
+  ANYPLACE_STREAM_BLOCKING = 1u /* synchronises with the null stream */
+};
+enum {
+  ANYPLACE_EVENT_TIMING = 1u,        /* keeps when it completed */
+  ANYPLACE_EVENT_BLOCKING_SYNC = 2u, /* a host that waits for it sleeps */
+  ANYPLACE_EVENT_INTERPROCESS = 4u   /* other processes may have it */
+};
+enum {
+  ANYPLACE_ARGUMENT_VALUE = 1,  /* bytes that the kernel gets as they are */
+  ANYPLACE_ARGUMENT_ADDRESS = 2 /* an anyplace_address */
+};
+enum {
+  ANYPLACE_NATIVE_DEVICE = 1, /* the vendor's device (CUdevice) */
+  ANYPLACE_NATIVE_CONTEXT = 2 /* the vendor's context (CUcontext) */
+};
+enum {
+  ANYPLACE_LOG_INFO = 1,   /* what is done */
+  ANYPLACE_LOG_WARNING = 2 /* what is wrong and does no harm */
+};
 
 /* X(UPPER, lower, number, what a node of a graph does). A backend never sees the last two: the core puts a child
  * graph's nodes in the child's place, and submits a graph with a staged copy itself. */
@@ -178,22 +203,22 @@ typedef struct anyplace_device_properties {
   int32_t greatest_priority;      /* the numerically lowest: runs first */
   uint32_t reserved;              /* 0 */
   char name[128];                 /* as the vendor spells it */
-  char vendor[64];
-  char architecture[64]; /* "sm_90", "gfx90a", "x86-64"; what code must be built for */
-  char driver_version[64];
-  char uuid[64]; /* what NAME:uuid=... is compared with */
-  char pci[32];  /* "0000:17:00.0" */
+  char vendor[64];                /* who made the device */
+  char architecture[64];          /* "sm_90", "gfx90a", "x86-64"; what code must be built for */
+  char driver_version[64];        /* the version of the vendor's driver */
+  char uuid[64];                  /* what NAME:uuid=... is compared with */
+  char pci[32];                   /* "0000:17:00.0" */
 
   /* In each of these 0 means that the vendor can't tell. */
-  uint64_t clock_hz; /* of the compute units, at most */
-  uint64_t memory_clock_hz;
-  uint64_t l2_cache_bytes;
-  uint64_t max_allocation; /* bytes of the largest allocation, if so much is free; one of far more is OUT_OF_MEMORY */
-  uint32_t memory_bus_bits;
-  uint32_t multiprocessors;   /* as the vendor counts them: SMs, CUs, cores */
-  uint32_t sub_group_sizes;   /* the sum of the possible numbers of threads that run in step, each a power of two */
-  uint32_t features;          /* the ANYPLACE_FEATURE_* bits of features_known that the device has */
-  uint32_t features_known;    /* the bits of features that the vendor can tell */
+  uint64_t clock_hz;        /* of the compute units, at most */
+  uint64_t memory_clock_hz; /* of the memory, at most */
+  uint64_t l2_cache_bytes;  /* of the last-level cache of the compute units */
+  uint64_t max_allocation;  /* bytes of the largest allocation, if so much is free; one of far more is OUT_OF_MEMORY */
+  uint32_t memory_bus_bits; /* the width of the memory's bus */
+  uint32_t multiprocessors; /* as the vendor counts them: SMs, CUs, cores */
+  uint32_t sub_group_sizes; /* the sum of the possible numbers of threads that run in step, each a power of two */
+  uint32_t features;        /* the ANYPLACE_FEATURE_* bits of features_known that the device has */
+  uint32_t features_known;  /* the bits of features that the vendor can tell */
   uint32_t reserved_features; /* 0 */
 } anyplace_device_properties;
 
@@ -214,7 +239,7 @@ typedef struct anyplace_kernel_attributes {
   uint32_t sub_group_size;        /* threads that run in step: one of the device's sub_group_sizes */
   uint64_t shared_bytes;          /* of a block, without the dynamic shared memory of a launch */
   uint64_t local_bytes;           /* of a thread */
-  uint64_t constant_bytes;
+  uint64_t constant_bytes;        /* constant memory that the kernel uses */
 } anyplace_kernel_attributes;
 
 /* A variable of a module, filled by the backend. */
@@ -222,7 +247,7 @@ typedef struct anyplace_global {
   uint32_t struct_size;
   uint32_t reserved;
   anyplace_address address; /* of device memory */
-  uint64_t bytes;
+  uint64_t bytes;           /* the size of the variable */
 } anyplace_global;
 
 /* Readings of two clocks in nanoseconds, filled by the backend. */
@@ -233,6 +258,7 @@ typedef struct anyplace_clock {
   uint64_t host;   /* CLOCK_MONOTONIC at the same moment */
 } anyplace_clock;
 
+/* How full a device's memory is, for every process, filled by the backend. */
 typedef struct anyplace_memory_info {
   uint32_t struct_size;
   uint32_t reserved;
@@ -251,7 +277,10 @@ typedef struct anyplace_process {
 } anyplace_process;
 
 /* Bits of anyplace_process.kinds and kinds_known: the process has work or contexts of that kind on the device. */
-enum { ANYPLACE_PROCESS_COMPUTE = 1u, ANYPLACE_PROCESS_GRAPHICS = 2u };
+enum {
+  ANYPLACE_PROCESS_COMPUTE = 1u, /* kernels and copies */
+  ANYPLACE_PROCESS_GRAPHICS = 2u /* pictures */
+};
 
 /* X(UPPER, lower, bit, what the figure is). These are the figures of anyplace_device_sample, in the struct's order;
  * new ones go at the end. Each is a uint64_t. A backend tells a utilisation either as a share or by counters, not
@@ -314,6 +343,7 @@ typedef struct anyplace_device_sample {
 #undef ANYPLACE_SAMPLE_FIELD
 } anyplace_device_sample;
 
+/* What stream_create is asked for. */
 typedef struct anyplace_stream_desc {
   uint32_t struct_size;
   uint32_t flags;   /* ANYPLACE_STREAM_* */
@@ -322,6 +352,7 @@ typedef struct anyplace_stream_desc {
   uint64_t cookie; /* names the stream in host->stream_fault; never 0, never reused */
 } anyplace_stream_desc;
 
+/* What event_create is asked for. */
 typedef struct anyplace_event_desc {
   uint32_t struct_size;
   uint32_t flags; /* ANYPLACE_EVENT_* */
@@ -330,58 +361,61 @@ typedef struct anyplace_event_desc {
 /* A copy of rows lines of width bytes each; a pitch is the distance between the starts of two lines, at least width. */
 typedef struct anyplace_copy_2d {
   uint32_t struct_size;
-  uint32_t kind; /* ANYPLACE_COPY_* */
-  anyplace_address destination;
-  uint64_t destination_pitch;
-  anyplace_address source;
-  uint64_t source_pitch;
-  uint64_t width;
-  uint64_t rows;
+  uint32_t kind;                /* ANYPLACE_COPY_* */
+  anyplace_address destination; /* the first byte that is written */
+  uint64_t destination_pitch;   /* bytes between the starts of two lines there */
+  anyplace_address source;      /* the first byte that is read */
+  uint64_t source_pitch;        /* bytes between the starts of two lines there */
+  uint64_t width;               /* bytes of a line */
+  uint64_t rows;                /* how many lines there are */
 } anyplace_copy_2d;
 
 /* What the vendor can't read out of an image and has to be told about one of its kernels. */
 typedef struct anyplace_kernel_metadata {
   uint32_t struct_size;
   int32_t shared_argument; /* index of the argument that is the dynamic shared memory; -1 if none is */
-  const char* name;
+  const char* name;        /* the name of the kernel, as the image has it */
 } anyplace_kernel_metadata;
 
+/* An image that module_load is given. */
 typedef struct anyplace_module_desc {
   uint32_t struct_size;
-  uint32_t format; /* ANYPLACE_IMAGE_*, detected by the core; always one of the device's image_formats */
-  const void* image;
-  uint64_t image_bytes;
+  uint32_t format;      /* ANYPLACE_IMAGE_*, detected by the core; always one of the device's image_formats */
+  const void* image;    /* the first byte of the image */
+  uint64_t image_bytes; /* how many bytes it has; no byte behind them is read */
   const anyplace_kernel_metadata* metadata; /* array of metadata_count, may be null */
-  uint32_t metadata_count;
-  uint32_t metadata_stride;
-  const char* options; /* for the vendor's compiler; may be null */
+  uint32_t metadata_count;                  /* how many elements metadata has */
+  uint32_t metadata_stride;                 /* bytes from one element to the next */
+  const char* options;                      /* for the vendor's compiler; may be null */
 } anyplace_module_desc;
 
+/* One argument of a launch. */
 typedef struct anyplace_argument {
-  uint32_t kind; /* ANYPLACE_ARGUMENT_*; ADDRESS: value points at an anyplace_address */
-  uint32_t size; /* of the value */
-  const void* value;
+  uint32_t kind;     /* ANYPLACE_ARGUMENT_*; ADDRESS: value points at an anyplace_address */
+  uint32_t size;     /* of the value */
+  const void* value; /* the bytes of the argument, or an anyplace_address */
 } anyplace_argument;
 
+/* A launch of a kernel: its sizes and its arguments. */
 typedef struct anyplace_launch {
   uint32_t struct_size;
-  uint32_t grid[3];  /* within the device's limits and never 0 */
-  uint32_t block[3]; /* within the device's limits and never 0 */
-  uint32_t argument_count;
-  uint32_t argument_stride;
+  uint32_t grid[3];         /* within the device's limits and never 0 */
+  uint32_t block[3];        /* within the device's limits and never 0 */
+  uint32_t argument_count;  /* how many elements arguments has */
+  uint32_t argument_stride; /* bytes from one element to the next */
   uint32_t reserved;
-  uint64_t shared_bytes; /* within the device's limit */
-  const anyplace_argument* arguments;
+  uint64_t shared_bytes;              /* within the device's limit */
+  const anyplace_argument* arguments; /* in the order of the kernel's parameters */
 } anyplace_launch;
 
 /* One block of a running host kernel. */
 typedef struct anyplace_block {
   uint32_t struct_size;
-  uint32_t grid[3];
-  uint32_t block[3];
-  uint32_t index[3]; /* of this block, each below grid */
-  void* shared;      /* shared_bytes of memory of this block's own, aligned to 64, not cleared; null if none */
-  uint64_t shared_bytes;
+  uint32_t grid[3];      /* blocks of the launch in each direction */
+  uint32_t block[3];     /* threads of a block in each direction */
+  uint32_t index[3];     /* of this block, each below grid */
+  void* shared;          /* shared_bytes of memory of this block's own, aligned to 64, not cleared; null if none */
+  uint64_t shared_bytes; /* the bytes of shared */
 } anyplace_block;
 
 /* A kernel that is a function of the host. It is called once per block, by any thread; blocks run in any order and at
@@ -405,35 +439,36 @@ typedef struct anyplace_graph_node {
   /* -- KERNEL. The kernel belongs to the graph's device. The core destroys it and unloads its module only after the
    * graph doesn't need it any more: after graph_destroy, or after an update to nodes without it when the earlier
    * launches are done. */
-  anyplace_kernel kernel;
-  const anyplace_launch* launch;
+  anyplace_kernel kernel;        /* the kernel that is launched */
+  const anyplace_launch* launch; /* its sizes and arguments, valid during the call */
   /* -- COPY. copy->rows is 1 for a copy of one piece. If the two device numbers are equal, both sides are memory of
    * the graph's device or of the host. If they differ, it is a peer copy of one piece, on a backend with PEER_COPY. */
-  const anyplace_copy_2d* copy;
-  int32_t destination_device;
-  int32_t source_device;
+  const anyplace_copy_2d* copy; /* what is copied, valid during the call */
+  int32_t destination_device;   /* the number of the device that is written; of either side if the two are equal */
+  int32_t source_device;        /* the number of the device that is read */
   /* -- MEMSET. The members have the meaning of memory_set's parameters. */
-  anyplace_address address;
-  uint64_t count;
-  uint32_t value;
-  uint32_t width;
+  anyplace_address address; /* the first byte that is filled */
+  uint64_t count;           /* how many elements are filled */
+  uint32_t value;           /* the value of each */
+  uint32_t width;           /* bytes of an element: 1, 2 or 4 */
   /* -- HOST_FUNCTION. Each launch calls it with OK, in its place, on such a thread as stream_host_function's; if the
    * device is lost it isn't called. It stays callable until graph_destroy, or until after an update the earlier
    * launches are done. */
-  anyplace_host_function function;
-  void* user;
+  anyplace_host_function function; /* the function that is called */
+  void* user;                      /* its first argument */
   /* -- EVENT_RECORD, EVENT_WAIT. A record's event belongs to the graph's device, a wait's to any device. Neither is
    * INTERPROCESS: the core launches graphs with such an event node by node. The wait is for the most recent record,
    * complete or not, among the calls of event_record and the launches of graphs with a record of the event that
    * returned before graph_launch was called. If there is none, nothing is waited for. The event lives as long as the
    * graph. */
-  anyplace_event event;
+  anyplace_event event; /* the event that is recorded or waited for */
 } anyplace_graph_node;
 
+/* The nodes of a graph, each after those that it comes after. */
 typedef struct anyplace_graph_desc {
   uint32_t struct_size;
-  uint32_t node_count; /* at least 1 */
-  uint32_t node_stride;
+  uint32_t node_count;  /* at least 1 */
+  uint32_t node_stride; /* bytes from one node to the next */
   uint32_t reserved;
   const anyplace_graph_node* nodes; /* array of node_count */
 } anyplace_graph_desc;
@@ -442,21 +477,21 @@ typedef struct anyplace_graph_desc {
  * sent unchanged to processes on the same machine that use the same version of the backend. The core adds where they
  * come from, and detects whether they were changed. */
 #define ANYPLACE_IPC_BYTES 1024
+/* Such a handle, filled by memory_export or event_export. */
 typedef struct anyplace_ipc_handle {
   uint32_t struct_size;
-  uint32_t byte_count; /* of bytes */
-  uint64_t offset;     /* for memory: bytes from the start of what is shared to the exported address */
-  uint64_t size;       /* for memory: bytes of what is shared */
-  uint8_t bytes[ANYPLACE_IPC_BYTES];
+  uint32_t byte_count;               /* of bytes */
+  uint64_t offset;                   /* for memory: bytes from the start of what is shared to the exported address */
+  uint64_t size;                     /* for memory: bytes of what is shared */
+  uint8_t bytes[ANYPLACE_IPC_BYTES]; /* what the backend needs to find it */
 } anyplace_ipc_handle;
 
-/* ---- What the core offers to a backend
- * ------------------------------------------------------------------------------ It is valid for the life of the
- * process. Every function may be called from any thread and returns at once. */
+/* ---- What the core offers to a backend ----------------------------------------------------------------------------*/
+/* It is valid for the life of the process. Every function may be called from any thread and returns at once. */
 typedef struct anyplace_host {
   uint32_t struct_size;
-  uint32_t abi_major;
-  uint32_t abi_minor;
+  uint32_t abi_major; /* ANYPLACE_ABI_MAJOR of the core */
+  uint32_t abi_minor; /* ANYPLACE_ABI_MINOR of the core */
   uint32_t reserved;
   void* context; /* pass it back as the first argument */
 
@@ -477,6 +512,7 @@ typedef struct anyplace_host {
    * call back into anyplace is not_permitted there. The core does it for host functions and for kernels of
    * kernel_from_host. The calls nest. */
   void (*user_code_begin)(void* context);
+  /* Ends what user_code_begin began, on the same thread. */
   void (*user_code_end)(void* context);
 
   /* Logs a line for debugging; level is ANYPLACE_LOG_*. The log is off unless the variable ANYPLACE_LOG is set. */
@@ -489,10 +525,11 @@ typedef struct anyplace_host {
 } anyplace_host;
 
 /* ---- What a backend offers to the core ----------------------------------------------------------------------------*/
+/* The entries of a backend. The rules at the top of this file hold for all of them. */
 typedef struct anyplace_backend_table {
   uint32_t struct_size; /* in: bytes of the core's struct; out: bytes that the plugin filled, no more than those */
   uint32_t abi_major;   /* ANYPLACE_ABI_MAJOR and _MINOR of the header that the plugin was built with */
-  uint32_t abi_minor;
+  uint32_t abi_minor;   /* the smaller of the two is what both sides know */
   uint32_t reserved;
   char name[32];         /* the <name> of its file */
   char version[32];      /* of the plugin */
@@ -510,9 +547,11 @@ typedef struct anyplace_backend_table {
   /* A message that is left with OK says what may hide further devices (a variable and its value): the core adds it to
    * errors about devices that aren't there. */
   anyplace_status (*device_count)(void* self, int32_t* count);
+  /* Fills in what the device is and can do. */
   anyplace_status (*device_properties)(void* self, int32_t device, anyplace_device_properties* out);
   /* kind is ANYPLACE_NATIVE_*. (optional): native handles are unsupported. The entry may make the vendor's context. */
   anyplace_status (*device_native)(void* self, int32_t device, uint32_t kind, uint64_t* native);
+  /* Fills in how much memory the device has and how much of it is free. */
   anyplace_status (*device_memory)(void* self, int32_t device, anyplace_memory_info* out);
   /* Returns when everything submitted to the device before the call is done; TIMEOUT when time ran out first. A backend
    * that can't wait for a limited time answers UNSUPPORTED to a finite timeout, and the core polls its streams. */
@@ -522,11 +561,15 @@ typedef struct anyplace_backend_table {
 
   /* -- Peer access. (optional, the three together): peer access is unsupported. Enabling twice is OK, and so is
    * disabling access that isn't enabled. A device is no peer of itself. */
+  /* Sets *can_access to 1 if work of the device can reach the peer's memory, else to 0. */
   anyplace_status (*peer_query)(void* self, int32_t device, int32_t peer, int32_t* can_access);
+  /* Lets work of the device reach the peer's memory. */
   anyplace_status (*peer_enable)(void* self, int32_t device, int32_t peer);
+  /* Takes back what peer_enable gave. */
   anyplace_status (*peer_disable)(void* self, int32_t device, int32_t peer);
 
   /* -- Streams. */
+  /* Makes a stream of the device, with the flags and the priority of desc. */
   anyplace_status (*stream_create)(void* self, int32_t device, const anyplace_stream_desc* desc, anyplace_stream* out);
   /* Gives the device's null stream. The core calls it once per device; desc carries the stream's cookie. The stream
    * is never destroyed. */
@@ -555,12 +598,17 @@ typedef struct anyplace_backend_table {
    * waiting stream's submissions back itself. A gate is opened at most once, by any thread, also from inside a host
    * function of any backend. An open gate ends every wait on it, earlier and later ones. An open gate may be
    * destroyed while waits on it are pending; no new wait is submitted then. */
+  /* Makes a gate, which is closed, for streams of the device to wait for. */
   anyplace_status (*gate_create)(void* self, int32_t device, anyplace_gate* out);
+  /* Opens the gate. Never blocks. */
   anyplace_status (*gate_open)(void* self, anyplace_gate gate);
+  /* Destroys the gate, whose handle the core doesn't use any more. */
   anyplace_status (*gate_destroy)(void* self, anyplace_gate gate);
+  /* Holds back what is submitted to the stream later until the gate is open. */
   anyplace_status (*stream_wait_gate)(void* self, anyplace_stream stream, anyplace_gate gate);
 
   /* -- Events. */
+  /* Makes an event of the device, with the flags of desc. */
   anyplace_status (*event_create)(void* self, int32_t device, const anyplace_event_desc* desc, anyplace_event* out);
   /* An event may be destroyed while streams still wait on it. */
   anyplace_status (*event_destroy)(void* self, anyplace_event event);
@@ -569,6 +617,7 @@ typedef struct anyplace_backend_table {
   anyplace_status (*event_record)(void* self, anyplace_event event, anyplace_stream stream);
   /* Sets *done to 1 if the most recent record is complete or there was none, else to 0. */
   anyplace_status (*event_query)(void* self, anyplace_event event, int32_t* done);
+  /* Waits for the event's most recent record, as device_synchronize does for a device. */
   anyplace_status (*event_synchronize)(void* self, anyplace_event event, uint64_t timeout_ns);
   /* Gives the milliseconds from start to end, negative if end came first. Both events were made with TIMING, and
    * their records are complete; for one that was never recorded the entry returns NOT_RECORDED. (optional):
@@ -586,9 +635,11 @@ typedef struct anyplace_backend_table {
   /* Allocate and free device memory in the stream's order. (optional, the two together): the core frees after an
    * event. Memory made by either allocate may be freed by either free. */
   anyplace_status (*memory_allocate_async)(void* self, anyplace_stream stream, uint64_t bytes, anyplace_address* out);
+  /* Frees memory of memory_allocate_async in the stream's order: earlier work of the stream may still use it. */
   anyplace_status (*memory_free_async)(void* self, anyplace_stream stream, anyplace_address address);
   /* Pins host memory that the user owns. (optional, the two together): registering is unsupported. */
   anyplace_status (*host_register)(void* self, int32_t device, void* address, uint64_t bytes);
+  /* Ends what host_register began for that address. */
   anyplace_status (*host_unregister)(void* self, int32_t device, void* address);
 
   /* -- Copies and fills, in the stream's order. bytes, count, width and rows are never 0, ranges never overlap. kind
@@ -596,6 +647,7 @@ typedef struct anyplace_backend_table {
    * host_register), the call may block, and a source may be read at any time from the call on, before the stream's
    * earlier work is done; a destination is written in the stream's order. A backend whose devices have neither
    * pinned_memory nor host_register reads all host memory in the stream's order. */
+  /* Copies bytes. kind says which side is whose. */
   anyplace_status (*memory_copy)(void* self, anyplace_stream stream, anyplace_address destination,
                                  anyplace_address source, uint64_t bytes, uint32_t kind);
   /* (optional): the core copies line by line. */
@@ -634,6 +686,7 @@ typedef struct anyplace_backend_table {
   /* -- Virtual memory: device addresses and the memory behind them, made apart. (optional, the seven together): the
    * core has allocations of fixed size only. Sizes and addresses are multiples of the granularity, a power of two.
    * Every other entry takes mapped memory as device memory; no entry may touch addresses that aren't mapped. */
+  /* Gives the granularity of sizes and addresses. */
   anyplace_status (*virtual_granularity)(void* self, int32_t device, uint64_t* bytes);
   /* Reserves a range of addresses without memory. Returns OUT_OF_MEMORY when there is none of that size. */
   anyplace_status (*virtual_reserve)(void* self, int32_t device, uint64_t bytes, anyplace_address* out);
@@ -761,6 +814,7 @@ typedef struct anyplace_backend_table {
  * another status with a message refuses the plugin with that reason. It creates no context and starts no thread that
  * can be started later. host stays valid for the life of the process; table does not. */
 typedef anyplace_status (*anyplace_backend_entry_function)(const anyplace_host* host, anyplace_backend_table* table);
+/* The symbol itself. */
 ANYPLACE_PLUGIN_EXPORT anyplace_status anyplace_backend_entry(const anyplace_host* host, anyplace_backend_table* table);
 
 #ifdef __cplusplus

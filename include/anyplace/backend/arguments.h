@@ -24,6 +24,7 @@
 
 #include "entries.h"
 
+/* X(entry, A(direction, kind, name)...), in the order of the table. */
 #define ANYPLACE_ENTRY_ARGUMENTS(X, A)                                                                                \
   X(shutdown, A(IN, NANOSECONDS, timeout_ns))                                                                         \
   X(device_count, A(OUT, NUMBER, count))                                                                              \

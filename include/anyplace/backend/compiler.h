@@ -25,8 +25,11 @@
 extern "C" {
 #endif
 
+/* The version of this boundary. A plugin of another major is refused. */
 #define ANYPLACE_COMPILER_ABI_MAJOR 1u
+/* Grows with each entry or field that is added at the end. */
 #define ANYPLACE_COMPILER_ABI_MINOR 0u
+/* The name of a compiler's one exported symbol. */
 #define ANYPLACE_COMPILER_ENTRY_SYMBOL "anyplace_compiler_entry"
 
 /* Bits of anyplace_compile_request.flags. */
@@ -44,21 +47,21 @@ enum {
 /* What is to be compiled. Texts and arrays are valid during the call. */
 typedef struct anyplace_compile_request {
   uint32_t struct_size;
-  uint32_t format;          /* ANYPLACE_IMAGE_*: one of the compiler's */
-  const char* architecture; /* "sm_80", "gfx90a"; "" for the compiler's choice, and always for SPIR-V and OpenCL C */
-  const char* source;       /* as `language` says */
-  uint64_t source_bytes;
-  const char* name;    /* the name of the source in messages, which begin with name:line */
-  const char* library; /* the path that `library` gave */
-  const char* headers; /* a folder with the folder anyplace/ that has device_code.h */
-  const char* folder;  /* an empty folder, which the core deletes afterwards with all that is in it */
-  uint32_t standard;   /* of C++: 17 or 20 */
-  uint32_t flags;      /* ANYPLACE_COMPILE_* */
-  uint32_t define_count;
-  uint32_t include_count;
-  uint32_t expression_count;
-  uint32_t option_count;
-  uint32_t language; /* ANYPLACE_SOURCE_* */
+  uint32_t format;           /* ANYPLACE_IMAGE_*: one of the compiler's */
+  const char* architecture;  /* "sm_80", "gfx90a"; "" for the compiler's choice, and always for SPIR-V and OpenCL C */
+  const char* source;        /* as `language` says */
+  uint64_t source_bytes;     /* how many bytes source has; nothing need end them */
+  const char* name;          /* the name of the source in messages, which begin with name:line */
+  const char* library;       /* the path that `library` gave */
+  const char* headers;       /* a folder with the folder anyplace/ that has device_code.h */
+  const char* folder;        /* an empty folder, which the core deletes afterwards with all that is in it */
+  uint32_t standard;         /* of C++: 17 or 20 */
+  uint32_t flags;            /* ANYPLACE_COMPILE_* */
+  uint32_t define_count;     /* how many elements defines has */
+  uint32_t include_count;    /* how many elements includes has */
+  uint32_t expression_count; /* how many elements expressions has */
+  uint32_t option_count;     /* how many elements options has */
+  uint32_t language;         /* ANYPLACE_SOURCE_* */
   uint32_t reserved;
   const char* const* defines;     /* "NAME" or "NAME=VALUE" */
   const char* const* includes;    /* folders, in the order of the search */
@@ -70,7 +73,7 @@ typedef struct anyplace_compile_request {
 typedef struct anyplace_compile_sink {
   uint32_t struct_size;
   uint32_t reserved;
-  void* context;
+  void* context; /* pass it back as the first argument */
   /* Called once, for the finished image. */
   void (*image)(void* context, const void* bytes, uint64_t count);
   /* Called for everything that the compiler says, in pieces. */
@@ -86,25 +89,28 @@ typedef struct anyplace_compile_sink {
 typedef struct anyplace_compiler_library {
   uint32_t struct_size;
   uint32_t reserved;
-  const char* path;
+  const char* path; /* where it was found */
   /* Is another text whenever the library or program is another one: it is a part of what the cache knows an image by.
    */
   const char* version;
 } anyplace_compiler_library;
 
+/* What the core offers to a compiler. Valid for the life of the process; may be called from any thread. */
 typedef struct anyplace_compiler_host {
   uint32_t struct_size;
-  uint32_t abi_major;
-  uint32_t abi_minor;
+  uint32_t abi_major; /* ANYPLACE_COMPILER_ABI_MAJOR of the core */
+  uint32_t abi_minor; /* ANYPLACE_COMPILER_ABI_MINOR of the core */
   uint32_t reserved;
   void* context; /* pass it back as the first argument */
+  /* Says why the entry running on this thread is about to fail, as anyplace_host's function of the same name. */
   void (*leave_message)(void* context, int64_t vendor_code, const char* vendor_name, const char* text);
 } anyplace_compiler_host;
 
+/* What a compiler offers to the core. */
 typedef struct anyplace_compiler_table {
-  uint32_t struct_size; /* in: bytes the core has; out: bytes the compiler filled, no more than that */
-  uint32_t abi_major;   /* ANYPLACE_COMPILER_ABI_MAJOR and _MINOR of the header that the compiler was built with */
-  uint32_t abi_minor;
+  uint32_t struct_size;  /* in: bytes the core has; out: bytes the compiler filled, no more than that */
+  uint32_t abi_major;    /* ANYPLACE_COMPILER_ABI_MAJOR and _MINOR of the header that the compiler was built with */
+  uint32_t abi_minor;    /* the minor version of that header */
   uint32_t formats;      /* bit ANYPLACE_IMAGE_*: what it makes of the dialect */
   char name[32];         /* the <name> of its file */
   char version[32];      /* of the plugin */
@@ -119,6 +125,7 @@ typedef struct anyplace_compiler_table {
   /* Returns UNSUPPORTED, with a message that says what there is, for an architecture that it can't make images for.
    * (optional): without it `compile` finds out. */
   anyplace_status (*supports)(void* self, uint32_t format, const char* architecture);
+  /* Compiles request, and passes what comes out and what is said to sink, before it returns. */
   anyplace_status (*compile)(void* self, const anyplace_compile_request* request, const anyplace_compile_sink* sink);
   /* -- End of version 1.0. */
 } anyplace_compiler_table;
@@ -127,6 +134,7 @@ typedef struct anyplace_compiler_table {
  * anyplace_backend_entry (abi.h) hold. */
 typedef anyplace_status (*anyplace_compiler_entry_function)(const anyplace_compiler_host* host,
                                                             anyplace_compiler_table* table);
+/* The symbol itself. */
 ANYPLACE_PLUGIN_EXPORT anyplace_status anyplace_compiler_entry(const anyplace_compiler_host* host,
                                                                anyplace_compiler_table* table);
 

@@ -42,12 +42,17 @@ namespace anyplace::backend {
 /// on a line each ('\n' between).
 class Failure : public std::runtime_error {
  public:
+  /// A failure with this status. `text` is for people; the vendor's code and name are its own, if a call of the
+  /// vendor's failed.
   explicit Failure(anyplace_status status, const std::string& text, std::int64_t vendor_code = 0,
                    std::string vendor_name = {})
       : std::runtime_error(text), status_(status), vendor_code_(vendor_code), vendor_name_(std::move(vendor_name)) {}
 
+  /// The status that the entry returns.
   anyplace_status status() const noexcept { return status_; }
+  /// The number that the vendor's call returned; 0 if none failed.
   std::int64_t vendor_code() const noexcept { return vendor_code_; }
+  /// The vendor's name of it; "" if there is none.
   const std::string& vendor_name() const noexcept { return vendor_name_; }
 
  private:
@@ -60,8 +65,11 @@ class Failure : public std::runtime_error {
 /// process.
 class Host {
  public:
+  /// Takes what the plugin's entry function was given, which stays valid for the life of the process.
   explicit Host(const anyplace_host* host) noexcept : host_(host) {}
 
+  /// Says why the entry on this thread is about to fail, for code that returns statuses. A method of DeviceBackend
+  /// throws Failure instead.
   void leave_message(std::int64_t vendor_code, const char* vendor_name, const char* text) const noexcept {
     host_->leave_message(host_->context, vendor_code, vendor_name, text);
   }
@@ -70,8 +78,11 @@ class Host {
                     std::int64_t vendor_code = 0, const char* vendor_name = nullptr) const noexcept {
     host_->stream_fault(host_->context, cookie, status, vendor_code, vendor_name, text);
   }
+  /// Marks the beginning of user code that the backend runs itself: a call back into anyplace is not_permitted there.
   void user_code_begin() const noexcept { host_->user_code_begin(host_->context); }
+  /// Ends what user_code_begin began, on the same thread. The calls nest.
   void user_code_end() const noexcept { host_->user_code_end(host_->context); }
+  /// Logs a line for debugging; `level` is ANYPLACE_LOG_*. The log is off unless ANYPLACE_LOG is set.
   void log(std::uint32_t level, const char* text) const noexcept { host_->log(host_->context, level, text); }
   /// Does nothing if the core is of before this function.
   void host_access(std::uint32_t access, anyplace_address address, std::uint64_t bytes) const noexcept {
@@ -88,6 +99,7 @@ template <class T>
 std::uint64_t to_handle(T* object) noexcept {
   return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(object));
 }
+/// The object of a handle that to_handle made.
 template <class T>
 T* from_handle(std::uint64_t handle) noexcept {
   return reinterpret_cast<T*>(static_cast<std::uintptr_t>(handle));

@@ -36,15 +36,21 @@
 extern "C" {
 #endif
 
+/* The version of this boundary. A plugin of another major is refused. */
 #define ANYPLACE_ENGINE_ABI_MAJOR 1u
+/* Grows with each entry or field that is added at the end. */
 #define ANYPLACE_ENGINE_ABI_MINOR 0u
+/* The name of an engine's one exported symbol. */
 #define ANYPLACE_ENGINE_ENTRY_SYMBOL "anyplace_engine_entry"
 
 /* The engine makes these numbers, and only the engine knows what they mean. The number of a live object is never 0. */
 typedef uint64_t anyplace_group;     /* the ranks of a communicator */
 typedef uint64_t anyplace_operation; /* an operation that was started and isn't done */
 
-enum { ANYPLACE_ENGINE_ON_STREAM = 1, ANYPLACE_ENGINE_ON_HOST = 2 };
+enum {
+  ANYPLACE_ENGINE_ON_STREAM = 1, /* operations are enqueued on the vendor's own stream */
+  ANYPLACE_ENGINE_ON_HOST = 2    /* operations are started and tested by the host */
+};
 
 /* X(UPPER, lower, number, bytes of an element) */
 #define ANYPLACE_DTYPE_LIST(X) \
@@ -83,7 +89,7 @@ enum {
 #define ANYPLACE_DTYPE_ENUM(upper, lower, number, bytes) ANYPLACE_DTYPE_##upper = (number),
   ANYPLACE_DTYPE_LIST(ANYPLACE_DTYPE_ENUM)
 #undef ANYPLACE_DTYPE_ENUM
-      ANYPLACE_DTYPE_COUNT
+      ANYPLACE_DTYPE_COUNT /* how many types there are */
 };
 enum {
 #define ANYPLACE_REDUCTION_ENUM(upper, lower, number) ANYPLACE_REDUCTION_##upper = (number),
@@ -109,8 +115,9 @@ typedef struct anyplace_engine_part {
    * a stream gets in both the address of ANYPLACE_ENGINE_SCRATCH_BYTES of the device's memory, which it may write to;
    * on the host both are 0. */
   anyplace_address destination;
-  anyplace_address source;
+  anyplace_address source; /* where the rank's own elements are */
 } anyplace_engine_part;
+/* Bytes of the device's memory that an engine on a stream may write to for a barrier. */
 #define ANYPLACE_ENGINE_SCRATCH_BYTES 256
 
 /* The library that the engine opens, filled by the engine. The texts live as long as the process. */
@@ -124,10 +131,11 @@ typedef struct anyplace_engine_library {
 /* Rank 0 makes an id (identify), and the core hands it to all ranks, so that they find each other. Only the engine
  * knows what the bytes mean. */
 #define ANYPLACE_ENGINE_ID_BYTES 1024
+/* Such an id. */
 typedef struct anyplace_engine_id {
   uint32_t struct_size;
-  uint32_t byte_count; /* how many of the bytes are used */
-  uint8_t bytes[ANYPLACE_ENGINE_ID_BYTES];
+  uint32_t byte_count;                     /* how many of the bytes are used */
+  uint8_t bytes[ANYPLACE_ENGINE_ID_BYTES]; /* what the engine needs to find the ranks */
 } anyplace_engine_id;
 
 /* A device, described so that an engine can find it through the vendor's library. */
@@ -138,26 +146,29 @@ typedef struct anyplace_engine_device {
   const char* backend;     /* the name of the backend; it lives as long as the process */
 } anyplace_engine_device;
 
+/* The group that group_create makes, and this rank's part in it. */
 typedef struct anyplace_engine_group_desc {
   uint32_t struct_size;
   int32_t rank; /* rank and size are both -1 if the engine's world decides them */
-  int32_t size;
+  int32_t size; /* how many ranks there are */
   uint32_t reserved;
-  const anyplace_engine_device* device;
-  const anyplace_engine_id* id; /* null for an engine with a world */
+  const anyplace_engine_device* device; /* the device of this rank, valid during the call */
+  const anyplace_engine_id* id;         /* null for an engine with a world */
 } anyplace_engine_group_desc;
 
 /* The bits of anyplace_engine_group.flags. With ANYPLACE_ENGINE_DEVICE_MEMORY an engine on the host takes addresses of
  * the device's memory. Without it the core copies such memory to the host's memory before an operation and back
  * afterwards. */
-enum { ANYPLACE_ENGINE_DEVICE_MEMORY = 1u };
+enum {
+  ANYPLACE_ENGINE_DEVICE_MEMORY = 1u /* it takes addresses of the device's memory */
+};
 
 /* A group that was made, filled by the engine. */
 typedef struct anyplace_engine_group {
   uint32_t struct_size;
-  uint32_t flags; /* only engines on the host set ANYPLACE_ENGINE_DEVICE_MEMORY */
-  int32_t rank;
-  int32_t size;
+  uint32_t flags;       /* only engines on the host set ANYPLACE_ENGINE_DEVICE_MEMORY */
+  int32_t rank;         /* the number of this rank, from 0 */
+  int32_t size;         /* how many ranks there are */
   anyplace_group group; /* 0 if a split left this rank out */
   /* For engines on the host. An all_reduce of at most this many bytes usually ends within a few tests if the ranks
    * start it at about the same time. So the call that submits it tests it for a while before it makes it work of the
@@ -168,25 +179,31 @@ typedef struct anyplace_engine_group {
 /* All ranks that a launcher has started, filled by the engine. */
 typedef struct anyplace_engine_world {
   uint32_t struct_size;
-  uint32_t begun_here; /* 1 if the engine itself has started its library, which finish then ends */
-  anyplace_engine_group group;
+  uint32_t begun_here;         /* 1 if the engine itself has started its library, which finish then ends */
+  anyplace_engine_group group; /* all ranks of the world, which the engine keeps */
 } anyplace_engine_world;
 
 /* The states that operation_test gives. STARTING means that the engine has more to start for this operation. Every rank
  * has to start that before a later operation of the group, so the core starts no later one until this one is RUNNING or
  * DONE. */
-enum { ANYPLACE_OPERATION_DONE = 1, ANYPLACE_OPERATION_RUNNING = 2, ANYPLACE_OPERATION_STARTING = 3 };
+enum {
+  ANYPLACE_OPERATION_DONE = 1,    /* it is over, and the memory is the core's again */
+  ANYPLACE_OPERATION_RUNNING = 2, /* all of it is started */
+  ANYPLACE_OPERATION_STARTING = 3 /* there is more to start */
+};
 
 /* ---- What the core offers to an engine. Valid for the life of the process; may be called from any thread. ---------*/
+/* What the core offers to an engine. */
 typedef struct anyplace_engine_host {
   uint32_t struct_size;
-  uint32_t abi_major;
-  uint32_t abi_minor;
+  uint32_t abi_major; /* ANYPLACE_ENGINE_ABI_MAJOR of the core */
+  uint32_t abi_minor; /* ANYPLACE_ENGINE_ABI_MINOR of the core */
   uint32_t reserved;
   void* context; /* pass it back as the first argument */
   /* leave_message and log do what those of anyplace_host do. If vendor_code isn't 0 or vendor_name isn't empty, the
    * text counts as the vendor's, and the core's Error says which engine has failed. */
   void (*leave_message)(void* context, int64_t vendor_code, const char* vendor_name, const char* text);
+  /* Logs a line for debugging; level is ANYPLACE_LOG_*. */
   void (*log)(void* context, uint32_t level, const char* text);
   /* The engine calls it when the program itself ends what the engine works with (MPI_Finalize). Operations that are
    * pending, and calls that are made later, then end with SHUT_DOWN and this text. It waits up to a second for a thread
@@ -196,10 +213,11 @@ typedef struct anyplace_engine_host {
 } anyplace_engine_host;
 
 /* ---- What an engine offers to the core ----------------------------------------------------------------------------*/
+/* What an engine offers to the core. */
 typedef struct anyplace_engine_table {
-  uint32_t struct_size; /* in: bytes the core has; out: bytes the engine filled, no more than that */
-  uint32_t abi_major;   /* ANYPLACE_ENGINE_ABI_MAJOR and _MINOR of the header that the engine was built with */
-  uint32_t abi_minor;
+  uint32_t struct_size;  /* in: bytes the core has; out: bytes the engine filled, no more than that */
+  uint32_t abi_major;    /* ANYPLACE_ENGINE_ABI_MAJOR and _MINOR of the header that the engine was built with */
+  uint32_t abi_minor;    /* the minor version of that header */
   uint32_t kind;         /* ANYPLACE_ENGINE_ON_* */
   char name[32];         /* the <name> of its file */
   char title[32];        /* the name, in texts for people, of what it works with: "MPI" */
@@ -302,6 +320,7 @@ typedef struct anyplace_engine_table {
  * table does not. */
 typedef anyplace_status (*anyplace_engine_entry_function)(const anyplace_engine_host* host,
                                                           anyplace_engine_table* table);
+/* The symbol itself. */
 ANYPLACE_PLUGIN_EXPORT anyplace_status anyplace_engine_entry(const anyplace_engine_host* host,
                                                              anyplace_engine_table* table);
 

@@ -112,22 +112,28 @@
   /* Monitoring. */                                                              \
   X(device_sample, OPTIONAL, ANYPLACE_FOR(MONITORING))
 
+/* The bit of a capability in the list above. */
 #define ANYPLACE_FOR(capability) (UINT64_C(1) << ANYPLACE_CAPABILITY_BIT_##capability)
 
 /* The values of ANYPLACE_ENTRY_##presence. */
-enum { ANYPLACE_ENTRY_REQUIRED = 1, ANYPLACE_ENTRY_OPTIONAL = 2, ANYPLACE_ENTRY_TOGETHER = 3 };
+enum {
+  ANYPLACE_ENTRY_REQUIRED = 1, /* every backend has it */
+  ANYPLACE_ENTRY_OPTIONAL = 2, /* it may be null */
+  ANYPLACE_ENTRY_TOGETHER = 3  /* it may be null with the others of its capability */
+};
 
 /* ANYPLACE_ENTRY_INDEX_##entry counts from 0; ANYPLACE_ENTRY_COUNT is how many there are. */
 enum {
 #define ANYPLACE_ENTRY_ENUM(entry, presence, capabilities) ANYPLACE_ENTRY_INDEX_##entry,
   ANYPLACE_ENTRY_LIST(ANYPLACE_ENTRY_ENUM)
 #undef ANYPLACE_ENTRY_ENUM
-      ANYPLACE_ENTRY_COUNT
+      ANYPLACE_ENTRY_COUNT /* how many entries there are */
 };
 
 /* The offsets in the table of the first entry and of a given entry. Entries are function pointers without gaps.
  */
 #define ANYPLACE_ENTRY_BEGIN (offsetof(anyplace_backend_table, self) + sizeof(void*))
+/* Where that entry is in the table, in bytes from its beginning. */
 #define ANYPLACE_ENTRY_OFFSET(entry) (ANYPLACE_ENTRY_BEGIN + ANYPLACE_ENTRY_INDEX_##entry * sizeof(void (*)(void)))
 
 #ifdef __cplusplus

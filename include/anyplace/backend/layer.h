@@ -27,19 +27,24 @@
 extern "C" {
 #endif
 
+/* The version of this boundary. A plugin of another major is refused. */
 #define ANYPLACE_LAYER_ABI_MAJOR 1u
+/* Grows with each entry or field that is added at the end. */
 #define ANYPLACE_LAYER_ABI_MINOR 0u
+/* The name of a layer's one exported symbol. */
 #define ANYPLACE_LAYER_ENTRY_SYMBOL "anyplace_layer_entry"
 
 /* The functions that the core offers to a layer's own entries. Those of a backend's table get the backend's
  * anyplace_host in `begin`. Valid for the life of the process. */
 typedef struct anyplace_layer_host {
   uint32_t struct_size;
-  uint32_t abi_major;
-  uint32_t abi_minor;
+  uint32_t abi_major; /* ANYPLACE_LAYER_ABI_MAJOR of the core */
+  uint32_t abi_minor; /* ANYPLACE_LAYER_ABI_MINOR of the core */
   uint32_t reserved;
   void* context; /* pass it back as the first argument */
+  /* Says why the entry running on this thread is about to fail, as anyplace_host's function of the same name. */
   void (*leave_message)(void* context, int64_t vendor_code, const char* vendor_name, const char* text);
+  /* Logs a line for debugging; level is ANYPLACE_LOG_*. */
   void (*log)(void* context, uint32_t level, const char* text);
 } anyplace_layer_host;
 
@@ -47,67 +52,69 @@ typedef struct anyplace_layer_host {
 typedef struct anyplace_layer_reply {
   uint32_t struct_size;
   uint32_t reserved;
-  void* context;
+  void* context; /* pass it back as the first argument */
   /* Called any number of times, with pieces of the answer. */
   void (*text)(void* context, const char* text, uint64_t count);
 } anyplace_layer_reply;
 
 /* What a program annotates (anyplace/annotate.h), as a layer hears it. */
 #define ANYPLACE_ANNOTATION_RANGE_PUSHED 0u
-#define ANYPLACE_ANNOTATION_RANGE_POPPED 1u
-#define ANYPLACE_ANNOTATION_RANGE_STARTED 2u
-#define ANYPLACE_ANNOTATION_RANGE_ENDED 3u
-#define ANYPLACE_ANNOTATION_MARK 4u
-#define ANYPLACE_ANNOTATION_THREAD_NAMED 5u
-#define ANYPLACE_ANNOTATION_KINDS 6u
+#define ANYPLACE_ANNOTATION_RANGE_POPPED 1u  /* a thread ended its innermost range of that domain */
+#define ANYPLACE_ANNOTATION_RANGE_STARTED 2u /* a range began that may end on another thread */
+#define ANYPLACE_ANNOTATION_RANGE_ENDED 3u   /* such a range ended */
+#define ANYPLACE_ANNOTATION_MARK 4u          /* a point was marked, by a thread or by a stream's work */
+#define ANYPLACE_ANNOTATION_THREAD_NAMED 5u  /* a thread got a name */
+#define ANYPLACE_ANNOTATION_KINDS 6u         /* how many kinds there are */
 
+/* The values of payload_kind: there is no number. */
 #define ANYPLACE_ANNOTATION_NO_PAYLOAD 0u
-#define ANYPLACE_ANNOTATION_I64 1u
-#define ANYPLACE_ANNOTATION_U64 2u
-#define ANYPLACE_ANNOTATION_F64 3u
+#define ANYPLACE_ANNOTATION_I64 1u /* payload is a signed number */
+#define ANYPLACE_ANNOTATION_U64 2u /* payload is an unsigned number */
+#define ANYPLACE_ANNOTATION_F64 3u /* payload is a double */
 
+/* One annotation. Its texts and numbers are the program's own. */
 typedef struct anyplace_annotation {
   uint32_t struct_size;
   uint32_t kind;    /* ANYPLACE_ANNOTATION_RANGE_PUSHED, ... */
   const char* name; /* name_bytes of text without a NUL behind them, for the time of the call; "" where a range ends */
-  uint64_t name_bytes;
+  uint64_t name_bytes;   /* how many bytes name has */
   const char* domain;    /* "" for the default one. Both end in a NUL, and are valid for the life of the process */
   const char* category;  /* "" for none */
   uint64_t range;        /* of a range that is started or ended: its id; else 0 */
   uint64_t stream;       /* of a mark that a stream has reached: the stream's id; else 0 */
   uint64_t payload;      /* the bits of the number */
   uint32_t payload_kind; /* ANYPLACE_ANNOTATION_NO_PAYLOAD, ... */
-  uint32_t has_color;
-  uint32_t color; /* 0xAARRGGBB */
-  int32_t depth;  /* of a range that is pushed or popped: its depth in its thread and domain, from 0 */
+  uint32_t has_color;    /* 1 if color is set */
+  uint32_t color;        /* 0xAARRGGBB */
+  int32_t depth;         /* of a range that is pushed or popped: its depth in its thread and domain, from 0 */
 } anyplace_annotation;
 
 /* The values of `access`: what is done to memory. */
 enum {
   ANYPLACE_ACCESS_UNDECLARED = 0, /* nobody said; it may be both */
-  ANYPLACE_ACCESS_READ = 1,
-  ANYPLACE_ACCESS_WRITE = 2,
-  ANYPLACE_ACCESS_READ_WRITE = 3
+  ANYPLACE_ACCESS_READ = 1,       /* it is only read */
+  ANYPLACE_ACCESS_WRITE = 2,      /* it is only written */
+  ANYPLACE_ACCESS_READ_WRITE = 3  /* it is read and written */
 };
 
 /* Memory that the application gets or gives back. Streams are named by the cookies of their anyplace_stream_desc. */
 typedef struct anyplace_layer_memory {
   uint32_t struct_size;
-  uint32_t kind; /* ANYPLACE_MEMORY_DEVICE, _PINNED or _MANAGED */
-  anyplace_address address;
-  uint64_t bytes;
-  uint64_t stream; /* in whose order the memory is had and given back; 0 for pinned memory */
-  uint32_t user_count;
-  uint32_t is_kept;      /* 1 when it is given back while a graph keeps it: it will be given back again, with 0 */
-  const uint64_t* users; /* the other streams that were named as using it (record_stream), when it is given back */
+  uint32_t kind;            /* ANYPLACE_MEMORY_DEVICE, _PINNED or _MANAGED */
+  anyplace_address address; /* where the memory begins */
+  uint64_t bytes;           /* how many bytes it has */
+  uint64_t stream;          /* in whose order the memory is had and given back; 0 for pinned memory */
+  uint32_t user_count;      /* how many elements users has */
+  uint32_t is_kept;         /* 1 when it is given back while a graph keeps it: it will be given back again, with 0 */
+  const uint64_t* users;    /* the other streams that were named as using it (record_stream), when it is given back */
 } anyplace_layer_memory;
 
 /* What an operation does to a range of memory. */
 typedef struct anyplace_layer_access {
   uint32_t access; /* ANYPLACE_ACCESS_READ, ... */
   uint32_t reserved;
-  anyplace_address address;
-  uint64_t bytes;
+  anyplace_address address; /* where the range begins */
+  uint64_t bytes;           /* how many bytes it has */
 } anyplace_layer_access;
 
 /* An operation of a communicator that orders its ranks: what comes before it in the stream of a rank that gives comes
@@ -120,10 +127,11 @@ typedef struct anyplace_layer_meeting {
   uint32_t reserved;
 } anyplace_layer_meeting;
 
+/* What a layer offers to the core. */
 typedef struct anyplace_layer_table {
-  uint32_t struct_size; /* in: bytes the core has; out: bytes the layer filled, no more than that */
-  uint32_t abi_major;   /* ANYPLACE_LAYER_ABI_MAJOR and _MINOR of the header that the layer was built with */
-  uint32_t abi_minor;
+  uint32_t struct_size;        /* in: bytes the core has; out: bytes the layer filled, no more than that */
+  uint32_t abi_major;          /* ANYPLACE_LAYER_ABI_MAJOR and _MINOR of the header that the layer was built with */
+  uint32_t abi_minor;          /* the minor version of that header */
   uint32_t backend_abi_major;  /* ANYPLACE_ABI_MAJOR of that header */
   uint32_t backend_table_size; /* sizeof(anyplace_backend_table) there: a layer has to know all entries of the core's */
   uint32_t reserved;
@@ -150,8 +158,8 @@ typedef struct anyplace_layer_table {
    * Returns INVALID_ARGUMENT, with a message, for a name that it doesn't know and for a bad argument. Any thread may
    * call it, also before the first `begin`. (optional): the layer takes no commands. */
   anyplace_status (*command)(void* self, const char* name, const char* argument, const anyplace_layer_reply* reply);
-  /* -- Annotations.
-   * Is told each annotation from the first `begin` on, once however many backends the layer is over. It is called on
+  /* -- Annotations. */
+  /* Is told each annotation from the first `begin` on, once however many backends the layer is over. It is called on
    * the annotating thread, by several at once, and may neither call anyplace nor annotate. A thread's pushes and pops
    * come in their order; a pop of a range that was pushed before the first `begin` comes without its push. It isn't
    * called at exit or in a forked child. (optional), and a table may end before it: the layer hears no annotations. */
@@ -196,6 +204,7 @@ typedef struct anyplace_layer_table {
 /* The one symbol that a layer's plugin exports. Called once per process, by any thread. A status other than OK, with a
  * message, refuses the plugin with that reason. The rules of anyplace_backend_entry (abi.h) hold. */
 typedef anyplace_status (*anyplace_layer_entry_function)(const anyplace_layer_host* host, anyplace_layer_table* table);
+/* The symbol itself. */
 ANYPLACE_PLUGIN_EXPORT anyplace_status anyplace_layer_entry(const anyplace_layer_host* host,
                                                             anyplace_layer_table* table);
 

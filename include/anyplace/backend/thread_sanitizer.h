@@ -44,6 +44,7 @@ inline void release_to_sanitizer([[maybe_unused]] const volatile void* tag) noex
 #endif
 }
 
+/// Tells ThreadSanitizer that what came before the releases of `tag` is visible to this thread from here on.
 inline void acquire_from_sanitizer([[maybe_unused]] const volatile void* tag) noexcept {
 #if defined(ANYPLACE_HAS_SANITIZER_HOOKS)
   if (__builtin_expect(&__tsan_acquire != nullptr, 0)) __tsan_acquire(const_cast<void*>(tag));
