@@ -18,8 +18,10 @@ if(TARGET anyplace_command)
   file(RELATIVE_PATH library_from_program ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   set_target_properties(anyplace_command PROPERTIES INSTALL_RPATH "$ORIGIN/${library_from_program}")
   install(TARGETS anyplace_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
-  install(FILES ${ANYPLACE_PAGES}/anyplace.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
-  install(FILES ${ANYPLACE_PAGES}/anyplace.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME anyplace COMPONENT tools)
+  if(TARGET anyplace_pages)
+    install(FILES ${ANYPLACE_PAGES}/anyplace.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
+    install(FILES ${ANYPLACE_PAGES}/anyplace.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME anyplace COMPONENT tools)
+  endif()
 endif()
 
 # -- Documentation, as the source has it: its links from one page to another hold.

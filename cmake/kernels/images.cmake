@@ -17,7 +17,7 @@ function(_anyplace_kernels_stand_in file result)
   endif()
   set(tool ${ANYPLACE_KERNELS_STAND_IN_TOOL})
   add_custom_command(OUTPUT ${made}
-                     COMMAND $<TARGET_FILE:${tool}> --ptx ${append} $<TARGET_FILE:anyplace_kernels_${name}> ${made}
+                     COMMAND ${tool} --ptx ${append} $<TARGET_FILE:anyplace_kernels_${name}> ${made}
                      DEPENDS ${tool} anyplace_kernels_${name} ${file} VERBATIM)
   set(${result} ${made} PARENT_SCOPE)
 endfunction()
@@ -94,7 +94,7 @@ function(_anyplace_kernels_hip_stand_in)
   set(made ${folder}/${name}.stand_in.hsaco)
   set(tool ${ANYPLACE_KERNELS_STAND_IN_TOOL})
   add_custom_command(OUTPUT ${made}
-                     COMMAND $<TARGET_FILE:${tool}> --hsaco gfx000 $<TARGET_FILE:anyplace_kernels_${name}> ${made}
+                     COMMAND ${tool} --hsaco gfx000 $<TARGET_FILE:anyplace_kernels_${name}> ${made}
                      DEPENDS ${tool} anyplace_kernels_${name} VERBATIM)
   set(images ${images} "hsaco@gfx000@${made}" PARENT_SCOPE)
 endfunction()
@@ -159,7 +159,7 @@ function(_anyplace_kernels_spirv_stand_in)
   set(made ${folder}/${name}.stand_in.spv)
   set(tool ${ANYPLACE_KERNELS_STAND_IN_TOOL})
   add_custom_command(OUTPUT ${made}
-                     COMMAND $<TARGET_FILE:${tool}> --spirv 255.0 $<TARGET_FILE:anyplace_kernels_${name}> ${made}
+                     COMMAND ${tool} --spirv 255.0 $<TARGET_FILE:anyplace_kernels_${name}> ${made}
                      DEPENDS ${tool} anyplace_kernels_${name} VERBATIM)
   set(images ${images} "spirv@@${made}" PARENT_SCOPE)
 endfunction()

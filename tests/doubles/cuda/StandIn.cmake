@@ -14,7 +14,7 @@ endif()
 # Target <name> makes the files asked for of the shared object that `target` builds, whenever that changes.
 function(anyplace_add_cuda_stand_in name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "HOST;PTX;APPEND;CUBIN;SM;FATBIN" "ENTRIES")
-  set(tool $<TARGET_FILE:anyplace_make_stand_in>)
+  set(tool anyplace_make_stand_in)
   set(host $<TARGET_FILE:${arg_HOST}>)
   set(append)
   if(arg_APPEND)
