@@ -1,5 +1,8 @@
 # anyplace_format: what formats texts, linked statically, so that nothing of fmt is needed at run time.
-find_package(fmt REQUIRED)
+find_package(fmt QUIET)
+if(NOT fmt_FOUND)
+  message(FATAL_ERROR "fmt is missing (Debian: apt-get install libfmt-dev)")
+endif()
 
 if(fmt_VERSION VERSION_GREATER_EQUAL 9 AND fmt_VERSION VERSION_LESS 10)
   add_library(anyplace_format STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/format/fmt.cpp)
