@@ -18,10 +18,13 @@ using namespace llvm;
 
 namespace {
 
+/// How many threads a block is known to have along each axis; 0 where it may have any number.
+using KnownSize = std::array<unsigned, 3>;
+
 constexpr uint64_t most_threads = 1024;  // of a block
 constexpr uint64_t cache_line = 64;      // bytes
 constexpr unsigned tile_row = 16;        // threads
-constexpr unsigned any_row = 0;
+constexpr KnownSize of_tile{tile_row, 0, 0}, of_line{256, 1, 1}, of_any{};
 
 /// A void(BlockState*, const void* values, uint32_t blocks) without a body.
 Function* create_function(const ThreadFunction& given) {
@@ -49,16 +52,21 @@ unsigned threads_in_vector(Function& region, unsigned vector_bits) {
   return std::max(1u, static_cast<unsigned>(vector_bits / widest));
 }
 
+/// Loads the block's number of threads along an axis.
+Value* load_size(IRBuilder<>& builder, Value* state, unsigned axis) {
+  return builder.CreateLoad(builder.getInt32Ty(),
+                            address_at(builder, state, block_size_offset + 4 * axis, builder.getInt32Ty()));
+}
+
 class BlockFunction {
  public:
-  /// `row` is how many threads a row is known to have, or any_row.
-  BlockFunction(const ThreadFunction& thread, const Regions& regions, const LiveAcross& live, bool joins, unsigned row,
-                unsigned vector_bits)
+  BlockFunction(const ThreadFunction& thread, const Regions& regions, const LiveAcross& live, bool joins,
+                KnownSize known, unsigned vector_bits)
       : given_(thread),
         regions_(regions),
         live_(live),
         joins_(joins),
-        row_(row),
+        known_(known),
         vector_bits_(vector_bits),
         context_(thread.function->getContext()),
         builder_(context_) {}
@@ -115,7 +123,7 @@ class BlockFunction {
   const Regions& regions_;
   const LiveAcross& live_;
   const bool joins_;
-  const unsigned row_;
+  const KnownSize known_;
   const unsigned vector_bits_;
   LLVMContext& context_;
   IRBuilder<> builder_;
@@ -144,10 +152,13 @@ void BlockFunction::load_inputs() {
     inputs_.push_back(builder_.CreateAlignedLoad(input.type, from, Align(1)));
   }
   for (unsigned axis = 0; axis < 3; ++axis) {
-    size_[axis] = load_number(address_at(builder_, bases[0], block_size_offset + 4 * axis, builder_.getInt32Ty()));
-    builder_.CreateAssumption(builder_.CreateICmpNE(size_[axis], builder_.getInt32(0)));
-    builder_.CreateAssumption(builder_.CreateICmpULE(size_[axis], builder_.getInt32(most_threads)));
-    if (axis == 0 && row_ != any_row) size_[0] = builder_.getInt32(row_);
+    if (known_[axis] != 0) {
+      size_[axis] = builder_.getInt32(known_[axis]);
+    } else {
+      size_[axis] = load_size(builder_, bases[0], axis);
+      builder_.CreateAssumption(builder_.CreateICmpNE(size_[axis], builder_.getInt32(0)));
+      builder_.CreateAssumption(builder_.CreateICmpULE(size_[axis], builder_.getInt32(most_threads)));
+    }
     // What the kernel read as blockDim is the same number, of which the same is known.
     for (size_t i = 0; i < inputs_.size(); ++i) {
       const Input& input = given_.inputs[i];
@@ -289,12 +300,12 @@ void BlockFunction::call_in_loop(const ThreadLoop& loop, Function* function, con
   loop.back->setMetadata(LLVMContext::MD_loop, loop_metadata(*function, group));
 }
 
-/// The vectors of a row of known length are computed side by side; one after the other, each would keep the same
-/// factors in registers, which there aren't enough of.
+/// The vectors of a tile's row are computed side by side; one after the other, each would keep the same factors in
+/// registers, which there aren't enough of.
 MDNode* BlockFunction::loop_metadata(Function& region, MDNode* group) const {
   Metadata* const parallel[] = {MDString::get(context_, "llvm.loop.parallel_accesses"), group};
   SmallVector<Metadata*> all{nullptr, MDNode::get(context_, parallel)};
-  const unsigned vectors = row_ / threads_in_vector(region, vector_bits_);
+  const unsigned vectors = known_[0] == tile_row ? tile_row / threads_in_vector(region, vector_bits_) : 1;
   if (vectors > 1) {
     auto* const count = ConstantInt::get(Type::getInt32Ty(context_), vectors);
     Metadata* const interleaved[] = {MDString::get(context_, "llvm.loop.interleave.count"),
@@ -420,33 +431,44 @@ void BlockFunction::inline_regions() {
   }
 }
 
-}  // namespace
-
-Function* make_block_function(const ThreadFunction& thread, const Regions& regions, const LiveAcross& live,
-                              bool joins) {
-  return BlockFunction(thread, regions, live, joins, any_row, 0).make();
-}
-
-Function* make_block_function_of_tiles(const ThreadFunction& thread, const Regions& regions, const LiveAcross& live,
-                                       unsigned vector_bits) {
-  Function* const any = BlockFunction(thread, regions, live, false, any_row, 0).make();
-  Function* const tile = BlockFunction(thread, regions, live, false, tile_row, vector_bits).make();
+/// What calls the function of blocks of that size where a block has it, else that of any.
+Function* make_choice(const ThreadFunction& thread, KnownSize known, Function* of_known, Function* of_other) {
   Function* const made = create_function(thread);
   LLVMContext& context = made->getContext();
   const auto add = [&](const char* name) { return BasicBlock::Create(context, name, made); };
-  BasicBlock *const begin = add("begin"), *const of_tile = add("tile"), *const other = add("other");
+  BasicBlock *const begin = add("begin"), *const is_known = add("known"), *const is_other = add("other");
   IRBuilder<> builder(begin);
   builder.SetCurrentDebugLocation(debug_location_of(*made));
-  Value* const size = builder.CreateLoad(builder.getInt32Ty(),
-                                         address_at(builder, made->getArg(0), block_size_offset, builder.getInt32Ty()));
-  builder.CreateCondBr(builder.CreateICmpEQ(size, builder.getInt32(tile_row)), of_tile, other);
+  Value* fits = builder.getTrue();
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    if (known[axis] == 0) continue;
+    Value* const size = load_size(builder, made->getArg(0), axis);
+    fits = builder.CreateAnd(fits, builder.CreateICmpEQ(size, builder.getInt32(known[axis])));
+  }
+  builder.CreateCondBr(fits, is_known, is_other);
   Value* const arguments[] = {made->getArg(0), made->getArg(1), made->getArg(2)};
-  for (auto& [block, function] : {std::pair{of_tile, tile}, std::pair{other, any}}) {
+  for (auto& [block, function] : {std::pair{is_known, of_known}, std::pair{is_other, of_other}}) {
     builder.SetInsertPoint(block);
     builder.CreateCall(function, arguments);
     builder.CreateRetVoid();
   }
   return made;
+}
+
+}  // namespace
+
+Function* make_block_function(const ThreadFunction& thread, const Regions& regions, const LiveAcross& live,
+                              bool joins) {
+  return BlockFunction(thread, regions, live, joins, of_any, 0).make();
+}
+
+Function* make_block_function_of_usual_size(const ThreadFunction& thread, const Regions& regions,
+                                            const LiveAcross& live, unsigned vector_bits) {
+  const bool has_rows = !thread.function->getArg(thread_y)->use_empty();
+  const KnownSize known = has_rows ? of_tile : of_line;
+  Function* const of_other = BlockFunction(thread, regions, live, false, of_any, 0).make();
+  Function* const of_known = BlockFunction(thread, regions, live, false, known, vector_bits).make();
+  return make_choice(thread, known, of_known, of_other);
 }
 
 }  // namespace anyplace::clang_loops

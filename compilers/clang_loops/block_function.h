@@ -18,10 +18,11 @@ namespace anyplace::clang_loops {
 llvm::Function* make_block_function(const ThreadFunction& thread, const Regions& regions, const LiveAcross& live,
                                     bool joins);
 
-/// The same with code of its own for blocks whose rows have 16 threads, as those of kernels that work on tiles mostly
-/// have: each loop over a row is then a fixed number of vectors, side by side. `vector_bits` is the size of the
-/// processor's.
-llvm::Function* make_block_function_of_tiles(const ThreadFunction& thread, const Regions& regions,
-                                             const LiveAcross& live, unsigned vector_bits);
+/// The same with code of its own for blocks of the size that they mostly have. Kernels that ask for threadIdx.y work on
+/// tiles, whose rows have 16 threads: each loop over a row is then a fixed number of vectors, side by side. The others
+/// mostly have blocks of 256 threads in one row, whose loops have known lengths. `vector_bits` is the size of the
+/// processor's vectors.
+llvm::Function* make_block_function_of_usual_size(const ThreadFunction& thread, const Regions& regions,
+                                                  const LiveAcross& live, unsigned vector_bits);
 
 }  // namespace anyplace::clang_loops

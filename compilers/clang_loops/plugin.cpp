@@ -128,9 +128,8 @@ class LoopsPass : public PassInfoMixin<LoopsPass> {
     Regions regions(*thread.function);
     if (is_large(regions.list().size())) return too_large;
     const LiveAcross live(regions);
-    const bool has_rows = !thread.function->getArg(thread_y)->use_empty();
-    if (regions.parted() && has_rows && !is_large(2 * regions.list().size())) {
-      return {make_block_function_of_tiles(thread, regions, live, vector_bits), false, {}};
+    if (regions.parted() && !is_large(2 * regions.list().size())) {
+      return {make_block_function_of_usual_size(thread, regions, live, vector_bits), false, {}};
     }
     const bool joins = blocks_can_be_joined(thread, regions);
     return {make_block_function(thread, regions, live, joins), joins, {}};
