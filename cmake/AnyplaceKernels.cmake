@@ -34,7 +34,7 @@ if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/../include/anyplace/device_code.h)
   set(_anyplace_kernels_plugins "")
 else()
   get_target_property(_anyplace_kernels_include anyplace::headers INTERFACE_INCLUDE_DIRECTORIES)
-  cmake_path(SET _anyplace_kernels_plugins NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../../anyplace")
+  cmake_path(SET _anyplace_kernels_plugins NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../../${anyplace_PLUGIN_FOLDER}")
 endif()
 set(ANYPLACE_KERNELS_INCLUDE ${_anyplace_kernels_include} CACHE INTERNAL "")
 # The folder where an installed anyplace has the plugin that makes loops of barriers; the tree itself builds it.

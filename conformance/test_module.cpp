@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 #include "anyplace/version.h"
 #include "conformance.h"
@@ -23,13 +24,15 @@ constexpr ModuleFile module_files[] = {
     {"spirv", "kernels.spv"},        {"opencl_c", "kernels.cl"},
 };
 
-/// The folder beside the library that this process has loaded, in the build tree as when installed.
+/// In the folder of plugins, which has the version in its name (anyplace_PLUGIN_FOLDER of CMake), beside the library
+/// that this process has loaded, in the build tree as when installed.
 std::string kernels_folder() {
   Dl_info info{};
   const auto address = reinterpret_cast<void*>(&anyplace::version);
   if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return "";
   const std::string library = info.dli_fname;
-  return library.substr(0, library.rfind('/') + 1) + "anyplace/conformance/";
+  const std::string version = std::to_string(ANYPLACE_VERSION_MAJOR) + "." + std::to_string(ANYPLACE_VERSION_MINOR);
+  return library.substr(0, library.rfind('/') + 1) + "anyplace-" + version + "/conformance/";
 }
 
 }  // namespace

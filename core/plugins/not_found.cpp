@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "anyplace/plugins.h"
+#include "anyplace/version.h"
 #include "plugins/names.h"
 #include "plugins/plugin_search.h"
 #include "plugins/registry.h"
@@ -57,6 +58,17 @@ std::string others(const std::vector<PluginCandidate>& all, std::string_view nam
     text += (listed == 1 ? " " : ", ") + plugin_file_name(other);
   }
   return text + "; ";
+}
+
+/// The plugins of the name that other versions of anyplace have: "/usr/lib/anyplace-0.2/libanyplace_backend_cuda.so is
+/// another version's; this is anyplace 0.1.0, whose plugins are in folders named anyplace-0.1; ". Empty if there is
+/// none.
+std::string of_other_versions(std::string_view name) {
+  std::string text;
+  for (const std::string& path : plugins_of_other_versions(name)) text += (text.empty() ? "" : ", ") + path;
+  if (text.empty()) return text;
+  return fmt::format("{} is another version's; this is anyplace {}, whose plugins are in folders named {}; ", text,
+                     version(), plugin_folder_name);
 }
 
 std::string searched() {
@@ -131,8 +143,8 @@ void fail_no_backend(const std::string& place, const std::string& asked, const s
   fail_in_parts(
       code, place, operation, fmt::format("there is no backend {}{}", asked, alias),
       is_known ? "install its plugin, or name the plugin's directory in ANYPLACE_BACKEND_PATH" : suggestion(asked),
-      fmt::format("no {} is in {}{}; {}{}", plugin_file_name(name), searched(), not_searched(), others(all, name),
-                  doctor));
+      fmt::format("no {} is in {}{}; {}{}{}", plugin_file_name(name), searched(), not_searched(),
+                  of_other_versions(name), others(all, name), doctor));
 }
 
 void fail_no_automatic(const std::vector<std::string>& order, const char* operation) {

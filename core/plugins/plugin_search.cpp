@@ -209,6 +209,24 @@ std::string aliased_name(const std::string& path, std::string_view name, PluginK
   return "";
 }
 
+/// The folders beside `folder`, which has this version's plugins, that have those of other versions: anyplace-0.2.
+std::vector<std::string> folders_of_other_versions(const std::string& folder) {
+  const std::string parent = directory_of(folder);
+  std::vector<std::string> folders;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(parent.c_str()), &::closedir);
+  if (open == nullptr) return folders;
+  std::size_t entries = 0;
+  while (const dirent* const entry = ::readdir(open.get())) {
+    if (++entries > entry_limit || folders.size() >= directory_limit) break;
+    const std::string_view name = entry->d_name;
+    if (name != plugin_folder_name && (name == "anyplace" || name.starts_with("anyplace-"))) {
+      folders.push_back(parent + "/" + std::string(name));
+    }
+  }
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
 /// Adds the plugin files of a directory. Their names are sorted, so that the order doesn't depend on the file system.
 void scan(const SearchDirectory& directory, PluginKind kind, PluginListing& listing) {
   const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.path.c_str()), &::closedir);
@@ -246,6 +264,8 @@ void scan(const SearchDirectory& directory, PluginKind kind, PluginListing& list
 
 }  // namespace
 
+const std::string_view plugin_folder_name = ANYPLACE_PLUGIN_FOLDER;
+
 SearchPath search_path() {
   SearchPath path;
   PathBuilder builder(path);
@@ -253,7 +273,7 @@ SearchPath search_path() {
   add_path_variable(builder);
   if (const std::string own = library_directory(); !own.empty()) {
     builder.add(own, Source::beside_library);
-    builder.add(own + "/anyplace", Source::installed);
+    builder.add(own + "/" + std::string(plugin_folder_name), Source::installed);
   }
   // Empty in a package that is moved after it was built: then the folder of the build could be anybody's.
   if (constexpr std::string_view installed = ANYPLACE_INSTALLED_BACKENDS; !installed.empty()) {
@@ -294,6 +314,20 @@ std::vector<PluginFile> find_plugins(std::string_view name, PluginKind kind) {
     files.push_back({std::string(name), std::move(path), directory.source, kind});
   }
   return files;
+}
+
+std::vector<std::string> plugins_of_other_versions(std::string_view name) {
+  std::vector<std::string> found;
+  for (const SearchDirectory& directory : search_path().directories) {
+    if (directory.source != Source::installed) continue;
+    for (const std::string& folder : folders_of_other_versions(directory.path)) {
+      std::string path = folder + "/" + plugin_file_name(name);
+      mode_t mode = 0;
+      const bool known = std::find(found.begin(), found.end(), path) != found.end();
+      if (!known && exists(path, &mode)) found.push_back(std::move(path));
+    }
+  }
+  return found;
 }
 
 std::string link_alias(std::string_view name) {

@@ -33,6 +33,10 @@ struct SearchPath {
   std::vector<PluginDirectoryProblem> problems;
 };
 
+/// The folder of installed plugins beside the library. It has the library's version in its name, so that two versions
+/// that are installed side by side have their own.
+extern const std::string_view plugin_folder_name;
+
 /// Reads the environment at each call: the application may change it before it first uses a name.
 SearchPath search_path();
 
@@ -54,6 +58,10 @@ std::vector<PluginFile> find_plugins(std::string_view name, PluginKind kind = Pl
 /// The backend that a vendor's symbolic link libanyplace_backend_<name>.so makes `name` an alias of; empty if none
 /// does.
 std::string link_alias(std::string_view name);
+
+/// The plugins of that name that are installed for other versions of anyplace, in folders beside those of this one.
+/// They aren't searched: errors name them.
+std::vector<std::string> plugins_of_other_versions(std::string_view name);
 
 /// The mutex of the files that register_plugin gave.
 std::mutex& registered_mutex() noexcept;

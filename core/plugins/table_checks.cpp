@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "anyplace/version.h"
+#include "plugins/plugin_search.h"
 #include "runtime/text.h"
 
 namespace anyplace::detail {
@@ -11,9 +13,11 @@ std::string version_problem(const TableKind& kind, std::uint32_t major, std::uin
                             std::uint32_t room) {
   if (major != kind.major) {
     return fmt::format(
-        "it was built for {} {}.{}, and this anyplace has {}.{}: build it again with this anyplace's headers, or use "
-        "an anyplace of its major",
-        kind.abi, major, minor, kind.major, kind.minor);
+        "it was built for {} {}.{}, and this anyplace has {}.{}: it is of another version than anyplace {}, whose "
+        "plugins "
+        "are installed in folders named {}; install it for this version, build it again with this version's headers, "
+        "or use an anyplace of its major",
+        kind.abi, major, minor, kind.major, kind.minor, version(), plugin_folder_name);
   }
   if (filled_size < kind.least_size || filled_size > room) {
     return fmt::format("it says that it filled {} bytes of the table; at least {} are needed, and it was given {}",

@@ -35,6 +35,11 @@ inline std::string built_plugin(std::string_view name) {
          ".so";
 }
 
+/// What the folder of this version's plugins beside the library is called.
+inline std::string plugin_folder() {
+  return "anyplace-" + std::to_string(ANYPLACE_VERSION_MAJOR) + "." + std::to_string(ANYPLACE_VERSION_MINOR);
+}
+
 /// A copy, not a link: a plugin's file is loaded once in a process.
 inline std::string copy_plugin(std::string_view built, const Folder& folder, std::string_view name) {
   REQUIRE(std::filesystem::exists(built_plugin(built)));

@@ -71,7 +71,9 @@ std::string reason_of_plus(const std::string& thrown, ErrorCode code) {
 
 TEST_CASE("A plugin of the next major is refused with both versions") {
   const auto version = [](unsigned major) { return std::to_string(major) + "." + std::to_string(ANYPLACE_ABI_MINOR); };
-  CHECK_THAT(reason("major"), Contains("ABI " + version(2)) && Contains("has " + version(1)));
+  CHECK_THAT(reason("major"), Contains("ABI " + version(2)) && Contains("has " + version(1)) &&
+                                  Contains("another version than anyplace " ANYPLACE_VERSION) &&
+                                  Contains(anyplace_test::plugin_folder()));
 }
 
 TEST_CASE("A table of size 0 is refused") { CHECK_THAT(reason("size=0"), Contains("filled 0 bytes")); }

@@ -118,7 +118,7 @@ TEST_CASE("The directories of the search are told in its order") {
   CHECK(directories[1].path == second.path());
   CHECK(directories[2].source == PluginCandidate::Source::beside_library);
   CHECK(directories[2].is_there);
-  CHECK(directories[3].path == directories[2].path + "/anyplace");
+  CHECK(directories[3].path == directories[2].path + "/" + anyplace_test::plugin_folder());
   CHECK(directories[3].source == PluginCandidate::Source::installed);
   for (const anyplace::PluginDirectory& directory : directories) {
     CAPTURE(directory.path);

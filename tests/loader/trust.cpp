@@ -205,7 +205,7 @@ TEST_CASE("Engines, layers and compilers of another user are refused") {
 TEST_CASE("Neither the library's own folder nor the installed one is searched where they are another user's") {
   if (!is_root()) return;
   const MovedLibrary library;
-  const std::string installed = library.file("anyplace");
+  const std::string installed = library.file(anyplace_test::plugin_folder());
   std::filesystem::create_directory(installed);
   for (const std::string& folder : {library.path(), installed}) {
     std::filesystem::copy_file(
