@@ -290,6 +290,19 @@ stage_torch() { verify_framework torch; }
 # The Python package, which isn't a framework's and takes the same tools.
 stage_python() { verify_framework python; }
 
+# The site, from PyPI's MkDocs. Left out where PyPI isn't reached; what Doxygen alone finds is looked at all the same.
+stage_site() {
+  local status=0
+  scripts/site 2>&1 | tee "$logs/$stage.out" || status=$?
+  if ((status == 77)); then
+    echo "-- site: left out, $(tail -n 1 "$logs/$stage.out"); the reference alone:"
+    tests_skipped=1
+    scripts/check-reference
+    return
+  fi
+  return "$status"
+}
+
 # README's first command, on a bare Debian before anything else was installed there: the demo leaves its picture, and the same
 # one however the work is spread.
 stage_demo() {
