@@ -111,9 +111,7 @@ bool CacheCommand::chosen() const { return command_->parsed(); }
 Answer CacheCommand::run() const {
   const std::string folder = kernel_cache::folder();
   if (folder.empty()) {
-    return {"",
-            "anyplace: there is no cache: ANYPLACE_CACHE is off, or its folder can't be made or may be written by "
-            "others; docs/kernels.md says where it is\n",
+    return {"", "anyplace: there is no cache: " + kernel_cache::problem() + "\ndocs/kernels.md says where it is\n",
             exit_failed};
   }
   if (what_ == "clear") {

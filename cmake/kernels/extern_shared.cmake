@@ -3,10 +3,11 @@
 # do the same (compilers/shared/kernel_source.cpp and header_copies.cpp).
 include_guard(GLOBAL)
 
-# Sets `result` to the macro in place of a declaration, of which `words` is what stands between `extern` and `[]`; to nothing if that
-# declares no shared memory.
-function(_anyplace_kernels_dynamic_shared words result)
+# Sets `result` to the macro in place of a declaration, of which `words` is what stands between `extern` and `[]`, and `declared` to the
+# name; to nothing if that declares no shared memory.
+function(_anyplace_kernels_dynamic_shared words result declared)
   set(${result} "" PARENT_SCOPE)
+  set(${declared} "" PARENT_SCOPE)
   if(NOT words MATCHES "(^|[^A-Za-z0-9_])__shared__[^A-Za-z0-9_]")
     return()
   endif()
@@ -17,12 +18,15 @@ function(_anyplace_kernels_dynamic_shared words result)
     set(name "${CMAKE_MATCH_2}")
     string(STRIP "${CMAKE_MATCH_1}" type)
     set(${result} "ANYPLACE_DYNAMIC_SHARED(${type}, ${name})" PARENT_SCOPE)
+    set(${declared} "${name}" PARENT_SCOPE)
   endif()
 endfunction()
 
-# Sets `result` to the text with the macro in place of each declaration.
+# Sets `result` to the text with the macro in place of each declaration. One outside of functions is an object, not a pointer, which no
+# reinterpret_cast takes: so reinterpret_cast<int*>(own) becomes reinterpret_cast<int*>(+own).
 function(_anyplace_kernels_replace_extern_shared text result)
   set(done "")
+  set(names "")
   while(text MATCHES "extern[ \t\r\n]([^;{}=,\"]*)\\[[ \t\r\n]*\\][ \t\r\n]*(;)")
     set(match "${CMAKE_MATCH_0}")
     set(words "${CMAKE_MATCH_1}")
@@ -41,15 +45,20 @@ function(_anyplace_kernels_replace_extern_shared text result)
     string(SUBSTRING "${text}" 0 ${at} before)
     math(EXPR end "${at} + ${length}")
     string(SUBSTRING "${text}" ${end} -1 text)
-    _anyplace_kernels_dynamic_shared("${words}" macro)
+    _anyplace_kernels_dynamic_shared("${words}" macro name)
     if(macro)
       string(REGEX REPLACE "[^\n]" "" lines "${match}")
       string(APPEND done "${before}${macro};${lines}")
+      list(APPEND names ${name})
     else()
       string(APPEND done "${before}${match}")
     endif()
   endwhile()
-  set(${result} "${done}${text}" PARENT_SCOPE)
+  string(APPEND done "${text}")
+  foreach(name IN LISTS names)
+    string(REGEX REPLACE "(reinterpret_cast[ \t\r\n]*<[^;{}()&]*>[ \t\r\n]*\\([ \t\r\n]*)(${name}[ \t\r\n]*\\))" "\\1+\\2" done "${done}")
+  endforeach()
+  set(${result} "${done}" PARENT_SCOPE)
 endfunction()
 
 # Sets `result` to the headers that a file includes from its own folder (with quotes) or from `folders`: the text of the #include, and the

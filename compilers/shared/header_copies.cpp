@@ -35,10 +35,7 @@ class HeaderCopies {
     std::string_view last;
     for (std::string_view token; !(token = tokens.next()).empty(); last = token) {
       if (is_include(last, token, tokens)) read(path_of(operand_at(text, tokens.place()), own_folder));
-      if (token == "extern" && !own_folder.empty()) {
-        Tokens ahead = tokens;
-        declares_shared_ = declares_shared_ || !dynamic_shared(ahead).empty();
-      }
+      if (token == "extern" && shared_.note(tokens)) declares_shared_ = declares_shared_ || !own_folder.empty();
     }
   }
   /// Whether one of the headers declares dynamic shared memory.
@@ -57,6 +54,7 @@ class HeaderCopies {
   std::string changed(std::string_view text, std::string_view own_folder) const {
     Copy copy(text, "");
     Tokens tokens(text);
+    SharedDeclarations shared = shared_;
     std::string_view last;
     for (std::string_view token; !(token = tokens.next()).empty(); last = token) {
       if (is_include(last, token, tokens)) {
@@ -67,14 +65,8 @@ class HeaderCopies {
         copy.advance(at);
         copy.substitute(at + operand.size(), "\"" + header->second.copy + "\"");
       }
-      if (token == "extern") {
-        Tokens ahead = tokens;
-        const std::string declared = dynamic_shared(ahead);
-        if (declared.empty()) continue;
-        copy.advance(static_cast<std::size_t>(token.data() - text.data()));
-        tokens = ahead;
-        copy.substitute(tokens.place(), declared);
-      }
+      if (token == "extern" && shared.replace(tokens, copy)) token = {};
+      shared.convert(tokens, token, copy);
     }
     copy.advance(text.size());
     return std::move(copy.text);
@@ -114,6 +106,7 @@ class HeaderCopies {
 
   const anyplace_compile_request& request_;
   std::map<std::string, Header> headers_;  ///< by path
+  SharedDeclarations shared_;              ///< of all texts
   bool declares_shared_ = false;
 };
 

@@ -51,6 +51,7 @@ KernelSource read_kernels(std::string_view source, std::string_view name_in_mess
   std::vector<std::string> names;
   bool has_kernel = false;
   Tokens tokens(source);
+  SharedDeclarations shared;
   std::string_view before, last, token;
   std::vector<bool> c_blocks;  // of each open brace: whether extern "C" is in front of it
   const auto place = [&](std::string_view of) { return static_cast<std::size_t>(of.data() - source.data()); };
@@ -62,15 +63,8 @@ KernelSource read_kernels(std::string_view source, std::string_view name_in_mess
     const bool is_c = before == "extern" && last == "\"C\"";
     if (token == "{") c_blocks.push_back(is_c);
     if (token == "}" && !c_blocks.empty()) c_blocks.pop_back();
-    if (token == "extern") {
-      Tokens ahead = tokens;
-      if (const std::string declared = dynamic_shared(ahead); !declared.empty()) {
-        copy.advance(place(token));
-        tokens = ahead;
-        copy.substitute(tokens.place(), declared);
-        token = {};
-      }
-    }
+    if (token == "extern" && shared.replace(tokens, copy)) token = {};
+    shared.convert(tokens, token, copy);
     if (last == "#" && token == "line" && tokens.in_directive()) {
       const std::string_view number = tokens.next();
       Tokens ahead = tokens;

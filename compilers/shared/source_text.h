@@ -8,6 +8,8 @@
 #include <cctype>
 #include <cstddef>
 #include <cstdlib>
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -146,9 +148,23 @@ class Copy {
   std::ptrdiff_t line_ = 1;
 };
 
-/// Reads what is behind `extern`, to the semicolon. Returns what declares the same dynamic shared memory on the host
-/// and as SPIR-V, where no variable can be that: "ANYPLACE_DYNAMIC_SHARED(float, own);" for `__shared__ float own[];`.
-/// Empty if it is another declaration.
-std::string dynamic_shared(Tokens& tokens);
+/// The dynamic shared memory that a source declares, and what the host and SPIR-V have in its place, where no variable
+/// can be that: ANYPLACE_DYNAMIC_SHARED(float, own); for `extern __shared__ float own[];`. `tokens` have just given the
+/// token that a call is about.
+class SharedDeclarations {
+ public:
+  /// At `extern`: copies what it begins, and passes it over. Returns false, and does nothing, if that declares no
+  /// dynamic shared memory.
+  bool replace(Tokens& tokens, Copy& copy);
+  /// At `extern`: remembers the name. Returns false if it declares no dynamic shared memory.
+  bool note(Tokens tokens);
+  /// At any other token. A declaration outside of functions is an object, not a pointer, which no reinterpret_cast
+  /// takes: so reinterpret_cast<int*>(own) becomes reinterpret_cast<int*>(+own).
+  void convert(const Tokens& tokens, std::string_view token, Copy& copy);
+
+ private:
+  std::set<std::string, std::less<>> names_;
+  std::string_view before_, last_;
+};
 
 }  // namespace anyplace::compilers

@@ -19,6 +19,7 @@
 #include <thread>
 #include <utility>
 
+#include "anyplace/backend/kit/trust.h"
 #include "compile/dialect.h"
 #include "compile/records.h"
 #include "compile/sha256.h"
@@ -50,19 +51,18 @@ std::string identity_of(const std::string& path) {
   return fmt::format("{} {}.{}", status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
 }
 
-/// Whether nobody but this user, or root, can have written the file or folder.
-bool is_trusted(const std::string& path) {
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0) return false;
-  const bool is_owned = status.st_uid == ::geteuid() || status.st_uid == 0;
-  return is_owned && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0 && !S_ISLNK(status.st_mode);
-}
-
 bool make_folder(const std::string& path) {
   std::error_code error;
   const fs::path parent = fs::path(path).parent_path();
   if (!parent.empty()) fs::create_directories(parent, error);
   return ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
+}
+
+/// Makes the folder of a cache if it isn't there. Returns why nothing is kept in it; "" if something is.
+std::string problem_of_folder(const std::string& folder) {
+  if (!make_folder(folder)) return fmt::format("{} can't be made: {}", folder, std::strerror(errno));
+  const backend::Distrust found = backend::distrust_of(folder);
+  return found.remedy.empty() ? found.problem : fmt::format("{}: {}", found.problem, found.remedy);
 }
 
 std::string place_of(const std::string& folder, const std::string& key) {
@@ -84,7 +84,9 @@ struct Checked {
 };
 
 Checked checked_entry(const std::string& path) {
-  if (!is_trusted(path)) return {"", "another user may have written it"};
+  if (const backend::Distrust found = backend::distrust_of(path)) {
+    return {"", "another user may have written it: " + found.problem};
+  }
   std::optional<std::string> text = read_whole_file(path, entry_limit);
   if (!text) return {"", fmt::format("it can't be read: {}", std::strerror(errno))};
   const auto records = read_records(*text);
@@ -195,20 +197,30 @@ CacheLock KernelCache::lock(const std::string& key, const Deadline& deadline) co
 
 // ---- Finding and keeping -------------------------------------------------------------------------------------------
 
-std::optional<KernelCache> KernelCache::find() {
-  if (::getauxval(AT_SECURE) != 0) return std::nullopt;  // the user's folders aren't to be trusted
+std::optional<KernelCache> KernelCache::find(std::string* problem) {
+  std::string ignored;
+  std::string& why = problem != nullptr ? *problem : ignored;
+  if (::getauxval(AT_SECURE) != 0) {
+    why = "the process runs with raised privileges, and follows no variable";
+    return std::nullopt;
+  }
   KernelCache cache;
   const char* const value = std::getenv("ANYPLACE_CACHE");
-  if (value != nullptr && std::string_view(value) == "off") return std::nullopt;
+  if (value != nullptr && std::string_view(value) == "off") {
+    why = "ANYPLACE_CACHE is off";
+    return std::nullopt;
+  }
   cache.folder_ = path_variable("ANYPLACE_CACHE");
   if (cache.folder_.empty()) {
     std::string home = path_variable("XDG_CACHE_HOME");
     if (home.empty() && !path_variable("HOME").empty()) home = path_variable("HOME") + "/.cache";
     if (!home.empty()) cache.folder_ = home + "/anyplace/kernels";
   }
-  if (!cache.folder_.empty() && !(make_folder(cache.folder_) && is_trusted(cache.folder_))) cache.folder_.clear();
+  why = cache.folder_.empty() ? "none of ANYPLACE_CACHE, XDG_CACHE_HOME and HOME is an absolute path"
+                              : problem_of_folder(cache.folder_);
+  if (!why.empty()) cache.folder_.clear();
   cache.shared_folder_ = path_variable("ANYPLACE_CACHE_SHARED");
-  if (!cache.shared_folder_.empty() && !is_trusted(cache.shared_folder_)) cache.shared_folder_.clear();
+  if (!cache.shared_folder_.empty() && backend::distrust_of(cache.shared_folder_)) cache.shared_folder_.clear();
   cache.limit_bytes_ = default_limit;
   if (const char* const limit = std::getenv("ANYPLACE_CACHE_BYTES")) {
     std::from_chars(limit, limit + std::strlen(limit), cache.limit_bytes_);

@@ -37,8 +37,9 @@ class CacheLock {
 
 class KernelCache {
  public:
-  /// The cache that the environment says; null for none. Reads the environment at each call.
-  static std::optional<KernelCache> find();
+  /// The cache that the environment says; null for none. Reads the environment at each call. `problem`, unless null,
+  /// gets why nothing is kept; "" if something is.
+  static std::optional<KernelCache> find(std::string* problem = nullptr);
 
   /// What the images of a job are known by. `compiler` and `version` are the compiler's name and its library's version.
   static std::string key_of(const CompileJob& job, const std::string& compiler, const std::string& version);

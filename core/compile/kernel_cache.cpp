@@ -19,6 +19,13 @@ std::string folder() {
   return cache ? cache->folder() : "";
 }
 
+std::string problem() {
+  detail::enter("kernel_cache::problem");
+  std::string problem;
+  detail::KernelCache::find(&problem);
+  return problem;
+}
+
 std::vector<Entry> entries() {
   detail::enter("kernel_cache::entries");
   std::vector<Entry> all;

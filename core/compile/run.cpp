@@ -80,11 +80,21 @@ class WorkFolder {
   std::string path_;
 };
 
-/// The helper's environment. With raised privileges no variable of the user's may lead a compiler anywhere.
-char* const* environment_of_helper() {
+/// The helper's environment, whose texts are the process's own. With raised privileges no variable of the user's may
+/// lead a compiler anywhere. What is preloaded is meant for the application: a sanitizer's or a profiler's library
+/// would run in each program of a compiler, and fail on the limit of its memory.
+std::vector<char*> environment_of_helper() {
   static char path[] = "PATH=/usr/bin:/bin";
-  static char* const least[] = {path, nullptr};
-  return ::getauxval(AT_SECURE) != 0 ? least : environ;
+  std::vector<char*> variables;
+  if (::getauxval(AT_SECURE) != 0) {
+    variables.push_back(path);
+  } else {
+    for (char** one = environ; *one != nullptr; ++one) {
+      if (!std::string_view(*one).starts_with("LD_PRELOAD=")) variables.push_back(*one);
+    }
+  }
+  variables.push_back(nullptr);
+  return variables;
 }
 
 /// The helper's process, which ends all that it has started (compilers/helper). Destroying this ends it.
@@ -111,8 +121,8 @@ class HelperProcess {
     ::posix_spawnattr_setsigdefault(&attributes, &all);
     ::posix_spawnattr_setpgroup(&attributes, 0);
     ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    const int error =
-        ::posix_spawn(&process_, pointers.front(), &actions, &attributes, pointers.data(), environment_of_helper());
+    const int error = ::posix_spawn(&process_, pointers.front(), &actions, &attributes, pointers.data(),
+                                    environment_of_helper().data());
     ::posix_spawn_file_actions_destroy(&actions);
     ::posix_spawnattr_destroy(&attributes);
     if (error != 0) fail_to_run("can't start " + words.front(), error);

@@ -18,7 +18,7 @@
 //
 //   ANYPLACE_EXPORT_KERNELS(a, b);        once behind the kernels of a source: those that are launched, up to 32
 // ANYPLACE_DYNAMIC_SHARED(T, name);     in a kernel: `T* const name`, the shared memory that the launch asked for
-//                                         (`extern __shared__` in a function is the same)
+//                                         (`extern __shared__ T name[];` is the same)
 //
 // All devices have: __global__, __device__, __host__, __shared__, __constant__, __forceinline__, __launch_bounds__,
 // __align__; threadIdx, blockIdx, blockDim, gridDim; __syncthreads, __threadfence, __threadfence_block; atomicAdd, Sub,

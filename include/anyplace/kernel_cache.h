@@ -16,9 +16,12 @@
 
 namespace anyplace::kernel_cache {
 
-/// The folder that images are kept in; "" if there is none, because it is off, can't be made, may be written by others,
-/// or the process runs with raised privileges.
+/// The folder that images are kept in; "" if there is none: problem() says why.
 ANYPLACE_API std::string folder();
+
+/// Why no images are kept: the cache is off, its folder can't be made, others could write there or replace a folder
+/// above it (docs/places.md#trust), or the process runs with raised privileges. "" if images are kept.
+ANYPLACE_API std::string problem();
 
 /// An image that is kept.
 struct Entry {

@@ -198,6 +198,19 @@ TEST_CASE("The dialect's headers of another version of anyplace aren't taken") {
   CHECK(run(device, Module::compile(device, doubles_it), "twice") == doubled);
 }
 
+TEST_CASE("What is preloaded into an application isn't preloaded into a compiler") {
+  const OwnCache cache;
+  const ScriptedCompiler compiler(
+      "test -z \"$LD_PRELOAD\" && test \"$OF_THE_APPLICATION\" = 1 || exit 1\nexec $CXX \"$@\"");
+  test::set_env("LD_PRELOAD", "");
+  test::set_env("OF_THE_APPLICATION", "1");
+  static_cast<void>(Module::compile(Device("cpu_sim:0"), doubles_it));
+  // No library: the dynamic linker would say so of each program, and go on.
+  test::set_env("LD_PRELOAD", cache.folder.file("no_library.so"));
+  static_cast<void>(Module::compile(Device("cpu_sim:0"), doubles_it, {.cached = false}));
+  CHECK(compiler.starts() == 2);
+}
+
 TEST_CASE("Headers may declare dynamic shared memory as CUDA has it") {
   const OwnCache cache;
   const test::TempDir folder;
@@ -208,12 +221,14 @@ TEST_CASE("Headers may declare dynamic shared memory as CUDA has it") {
                                                   "  return all;\n"
                                                   "}\n"
                                                   "// the last line\n";
-  std::ofstream(folder.file("all.h")) << "#pragma once\n#include \"below/memory.h\"\n";
+  std::ofstream(folder.file("all.h")) << "#pragma once\n#include \"below/memory.h\"\n"
+                                         "extern __shared__ unsigned char bytes_of_a_header[];\n";
   const char* const source =
       "#include \"all.h\"\n"
       "#include <below/memory.h>  // the same once more\n"
       "extern \"C\" __global__ void turn(float* data, unsigned count) {\n"
       "  float* const all = memory<float>();\n"
+      "  if (reinterpret_cast<float*>(bytes_of_a_header) != all) return;\n"
       "  all[threadIdx.x] = threadIdx.x < count ? data[threadIdx.x] : 0;\n"
       "  __syncthreads();\n"
       "  if (threadIdx.x < count) data[threadIdx.x] = all[count - 1 - threadIdx.x];\n"

@@ -214,6 +214,19 @@ extern "C" __global__ void extern_arrays(Word* out, const Word* in) {
   out[place()] = words[(thread() + 3) % threads];
 }
 
+extern __shared__ Word words_of_the_file[];
+
+extern "C" __global__ void extern_arrays_of_the_file(Word* out, const Word* in) {
+  Word* const words = words_of_the_file + 0;
+  words_of_the_file[thread()] = in[place()];
+  *(words_of_the_file + threads + thread()) = 0;
+  __syncthreads();
+  Word* const second = reinterpret_cast<Word*>(words_of_the_file) + threads;
+  second[threads - 1 - thread()] += thread() + ((Word*)words_of_the_file)[thread()] - words[thread()];
+  __syncthreads();
+  out[place()] = words_of_the_file[(thread() + 1) % threads] + second[thread()];
+}
+
 template <class T>
 __device__ T* extern_array() {
   extern __shared__ T of_template[];

@@ -286,6 +286,8 @@ std::vector<Expected> expected() {
       {"reverses", each([](const Thread& t) { return t.of_block(threads - 1 - t.thread); })},
       {"dynamic_arrays", each([](const Thread& t) { return t.of_block(t.thread + 1) + threads - 1 - t.thread; })},
       {"extern_arrays", each([](const Thread& t) { return t.of_block(t.thread + 3); })},
+      {"extern_arrays_of_the_file",
+       each([](const Thread& t) { return t.of_block(t.thread + 1) + threads - 1 - t.thread; })},
       {"extern_arrays_of_a_template", each([](const Thread& t) { return t.of_block(t.thread + 3); })},
       {"tree_sum", each([](const Thread& t) { return sum_until(t, threads - 1) + t.thread; })},
       {"running_sum", each([](const Thread& t) { return sum_until(t, t.thread); })},

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <string>
 
+#include "anyplace/kernel_cache.h"
 #include "compile/support.h"
 #include "support/process.h"
 
@@ -43,6 +44,50 @@ TEST_CASE("A helper that can't be executed is passed over for the next one") {
   folder.write("anyplace_compile_helper", "");
   test::set_env("ANYPLACE_BACKEND_PATH", folder.path().string());
   CHECK(compile_error().code() == ErrorCode::compile_failed);  // the compiler's exit 1
+}
+
+/// How often a compiler is started for one source that is compiled twice with this cache.
+std::size_t starts_with_cache(const fs::path& folder) {
+  const ScriptedCompiler compiler(as_it_is);
+  test::set_env("ANYPLACE_CACHE", folder.string());
+  for (int i = 0; i < 2; ++i) static_cast<void>(Module::compile(Device("cpu_sim:0"), doubles_it));
+  return compiler.starts();
+}
+
+TEST_CASE("A cache isn't used where another user could replace a folder above it, and it is said why") {
+  const OwnCache cache;
+  const test::TempDir folder;
+  const fs::path open = folder / "open", kernels = open / "own/kernels";
+  fs::create_directories(kernels);
+  CHECK(starts_with_cache(kernels) == 1);
+  CHECK(kernel_cache::problem().empty());
+  fs::permissions(open, fs::perms::all);
+  CHECK(starts_with_cache(kernels) == 2);
+  CHECK(kernel_cache::folder().empty());
+  CHECK_THAT(kernel_cache::problem(), Contains(open.string() + " may be written by every user (its mode is 0777)") &&
+                                          Contains("chmod go-w " + open.string()) &&
+                                          Contains("ANYPLACE_TRUSTED_FOLDERS"));
+  test::set_env("ANYPLACE_TRUSTED_FOLDERS", open.string());
+  CHECK(starts_with_cache(kernels) == 1);
+  test::set_env("ANYPLACE_CACHE", "off");
+  CHECK(kernel_cache::problem() == "ANYPLACE_CACHE is off");
+}
+
+TEST_CASE("A shared cache isn't used where another user could replace a folder above it") {
+  const OwnCache cache;
+  const test::TempDir folder;
+  const fs::path open = folder / "open", kernels = open / "kernels";
+  fs::create_directories(open);
+  const ScriptedCompiler compiler(as_it_is);
+  const auto compile_once = [] { static_cast<void>(Module::compile(Device("cpu_sim:0"), doubles_it)); };
+  compile_once();
+  fs::rename(cache.path(), kernels);
+  test::set_env("ANYPLACE_CACHE_SHARED", kernels.string());
+  compile_once();
+  CHECK(compiler.starts() == 1);
+  fs::permissions(open, fs::perms::all);
+  compile_once();
+  CHECK(compiler.starts() == 2);
 }
 
 TEST_CASE("The dialect's headers aren't used where another user could have written them") {

@@ -61,6 +61,16 @@ extern "C" __global__ void sum_extern(unsigned* sums, const unsigned* values) {
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
+extern __shared__ unsigned char of_the_file[];
+
+extern "C" __global__ void sum_extern_of_the_file(unsigned* sums, const unsigned* values) {
+  unsigned* const own = reinterpret_cast<unsigned*>(of_the_file);
+  own[threadIdx.x] = values[blockIdx.x * blockDim.x + threadIdx.x];
+  __syncthreads();
+  const unsigned sum = sum_of_block((unsigned*)of_the_file);
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum + (of_the_file[0] - *(of_the_file + 0));
+}
+
 extern "C" __global__ void sum_extern_in_a_header(unsigned* sums, const unsigned* values) {
   unsigned* const own = memory_of_the_launch<unsigned>();
   own[threadIdx.x] = values[blockIdx.x * blockDim.x + threadIdx.x];
@@ -221,7 +231,7 @@ extern "C" __global__ void parameters(ParameterResults* out, uint8_t a, int16_t 
   out->f = f;
 }
 
-ANYPLACE_EXPORT_KERNELS(indices, nothing, count_threads, sum_static, sum_dynamic, sum_extern, sum_extern_in_a_header, transpose, rotate, leave_early,
+ANYPLACE_EXPORT_KERNELS(indices, nothing, count_threads, sum_static, sum_dynamic, sum_extern, sum_extern_of_the_file, sum_extern_in_a_header, transpose, rotate, leave_early,
                         leave_one_by_one, keep);
 ANYPLACE_EXPORT_KERNELS(atomics, last_block);
 ANYPLACE_EXPORT_KERNELS(functions, parameters);

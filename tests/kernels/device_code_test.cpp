@@ -137,7 +137,7 @@ TEST_CASE("Dynamic shared memory is as large as the launch says", "[place]") {
   for (const std::uint32_t threads : {1u, 2u, 64u, 1024u}) {
     const auto values = numbers(threads * 8);
     const Buffer from = run.upload(values);
-    for (const char* const kernel : {"sum_dynamic", "sum_extern", "sum_extern_in_a_header"}) {
+    for (const char* const kernel : {"sum_dynamic", "sum_extern", "sum_extern_of_the_file", "sum_extern_in_a_header"}) {
       const Buffer sums = run.zeros<std::uint32_t>(8);
       INFO(kernel);
       run(kernel, {8}, {threads}, threads * 4, sums, from);

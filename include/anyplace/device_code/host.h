@@ -54,10 +54,12 @@
 #define ANYPLACE_ATOMIC_ORDER __ATOMIC_ACQ_REL
 #include "atomics.h"
 #include "bits.h"
-// A capture doesn't compile outside of functions, where the address would be read before there is a block.
-#define ANYPLACE_DYNAMIC_SHARED(type, name)                                           \
-  static_assert(alignof(type) <= 16, "dynamic shared memory is aligned to 16 bytes"); \
-  type* const name = [&] { return static_cast<type*>(::anyplace::device_code::block_state.shared); }()
+#define ANYPLACE_DYNAMIC_SHARED_FUNCTION inline
+#define ANYPLACE_DYNAMIC_SHARED_MEMORY (::anyplace::device_code::block_state.shared)
+#include "dynamic_shared.h"
+#define ANYPLACE_DYNAMIC_SHARED(type, name)                                       \
+  [[maybe_unused]] const typename ANYPLACE_DYNAMIC_SHARED_HERE(type)::Type name = \
+      ANYPLACE_DYNAMIC_SHARED_HERE(type)::get()
 
 #include "host_warps.h"
 

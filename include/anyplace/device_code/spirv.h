@@ -219,10 +219,13 @@ struct HiddenParameters<Kernel, Of> {
 
 }  // namespace anyplace::device_code
 
+#define ANYPLACE_DYNAMIC_SHARED_FUNCTION __attribute__((device)) inline
+#define ANYPLACE_DYNAMIC_SHARED_MEMORY (::anyplace::device_code::dynamic_shared())
+#include "dynamic_shared.h"
 #define ANYPLACE_DYNAMIC_SHARED(type, name)                                                               \
-  static_assert(alignof(type) <= 16, "dynamic shared memory is aligned to 16 bytes");                     \
   static_assert(sizeof(::anyplace::device_code::UseDynamicShared<::anyplace::device_code::Source>) != 0); \
-  type* const name = (type*)::anyplace::device_code::dynamic_shared()
+  [[maybe_unused]] const typename ANYPLACE_DYNAMIC_SHARED_HERE(type)::Type name =                         \
+      ANYPLACE_DYNAMIC_SHARED_HERE(type)::get()
 
 // -- Kernels. The kernel itself is a function that the exported one calls.
 #if defined(ANYPLACE_RUN_TIME_SOURCE)
