@@ -45,6 +45,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/kernels/compilers.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/kernels/extern_shared.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/kernels/host_images.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/kernels/images.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/kernels/stand_ins.cmake OPTIONAL)  # of this tree's tests, not installed
 
 function(_anyplace_kernels_check_arguments)
   if(NOT TARGET ${target})
@@ -146,19 +147,23 @@ function(anyplace_add_kernels target)
   _anyplace_kernels_host()
   _anyplace_kernels_cuda()
   _anyplace_kernels_hip()
-  if(ANYPLACE_KERNELS_STAND_IN_TOOL)
-    _anyplace_kernels_hip_stand_in()
-  endif()
   _anyplace_kernels_spirv()
-  list(APPEND images ${given})
+  set(embedded ${folder}/${name}.images.cpp)
+  _anyplace_kernels_embed("${images};${given}" ${embedded})
   if(ANYPLACE_KERNELS_STAND_IN_TOOL)
-    _anyplace_kernels_spirv_stand_in()  # behind what is for true devices
+    set_property(TARGET ${target} APPEND PROPERTY ANYPLACE_TRUE_IMAGES ${embedded})  # what may be installed
+    set(embedded ${folder}/${name}.with_stand_ins.images.cpp)
+    _anyplace_kernels_add_stand_ins()
+    _anyplace_kernels_embed("${images}" ${embedded})
   endif()
-  _anyplace_kernels_embed()
+  message(STATUS "kernels ${name}: ${summary}")
+  target_sources(${target} PRIVATE ${embedded})
+  # For the target's users as well, in this build: a library's kernels may be theirs to load.
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${folder}/include>)
 endfunction()
 
-# Puts the images into the target, best first.
-function(_anyplace_kernels_embed)
+# Makes `embedded`, the source that has the images in itself, best first.
+function(_anyplace_kernels_embed images embedded)
   set(sorted)
   set(files)
   set(summary)
@@ -173,15 +178,11 @@ function(_anyplace_kernels_embed)
     endforeach()
   endforeach()
   list(JOIN summary ", " summary)
-  message(STATUS "kernels ${name}: ${summary}")
-  set(embedded ${folder}/${name}.images.cpp)
+  set(summary "${summary}" PARENT_SCOPE)
   add_custom_command(OUTPUT ${embedded}
     COMMAND ${CMAKE_COMMAND} -DNAME=${name} -DOUT=${embedded} -DBYTE_ORDER=${CMAKE_CXX_BYTE_ORDER} "-DIMAGES=${sorted}"
             -P ${ANYPLACE_KERNELS_DIR}/embed.cmake
     DEPENDS ${modules} ${files} ${ANYPLACE_KERNELS_DIR}/embed.cmake VERBATIM)
   # Two sets of images in one target have the same names inside.
   set_source_files_properties(${embedded} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  target_sources(${target} PRIVATE ${embedded})
-  # For the target's users as well, in this build: a library's kernels may be theirs to load.
-  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${folder}/include>)
 endfunction()

@@ -7,21 +7,6 @@ function(_anyplace_kernels_make file)
                      DEPENDS ${source} DEPFILE ${file}.d VERBATIM COMMAND_EXPAND_LISTS)
 endfunction()
 
-# The PTX with the host's image behind it as a comment, for tests over a double of the driver; nothing but this tree's own
-# tests sets the tool. No file stands for no PTX.
-function(_anyplace_kernels_stand_in file result)
-  set(made ${folder}/${name}.stand_in.ptx)
-  set(append)
-  if(file)
-    set(append --append ${file})
-  endif()
-  set(tool ${ANYPLACE_KERNELS_STAND_IN_TOOL})
-  add_custom_command(OUTPUT ${made}
-                     COMMAND $<TARGET_FILE:${tool}> --ptx ${append} $<TARGET_FILE:anyplace_kernels_${name}> ${made}
-                     DEPENDS ${tool} anyplace_kernels_${name} ${file} VERBATIM)
-  set(${result} ${made} PARENT_SCOPE)
-endfunction()
-
 function(_anyplace_kernels_cuda)
   set(architectures ${arg_CUDA_ARCHITECTURES})
   list(SORT architectures COMPARE NATURAL)
@@ -71,32 +56,10 @@ function(_anyplace_kernels_cuda)
     _anyplace_kernels_make(${file} ${ANYPLACE_KERNELS_CLANG_PTX} ${clang_plain} --cuda-gpu-arch=sm_${for} ${version})
     list(APPEND texts "sm_${for}@${file}")
   endif()
-  if(ANYPLACE_KERNELS_STAND_IN_TOOL)
-    # Behind the most portable one, so that the double may say of which version its driver is.
-    if(texts)
-      list(POP_BACK texts last)
-      string(REGEX MATCH "^([^@]*)@(.*)$" _ "${last}")
-      _anyplace_kernels_stand_in(${CMAKE_MATCH_2} file)
-      list(APPEND texts "${CMAKE_MATCH_1}@${file}")
-    else()
-      _anyplace_kernels_stand_in("" file)
-      list(APPEND texts "@${file}")
-    endif()
-  endif()
   foreach(text IN LISTS texts)
     list(APPEND images "ptx@${text}")
   endforeach()
   set(images ${images} PARENT_SCOPE)
-endfunction()
-
-# The host's image as a code object for gfx000, which no device is, for tests over a double of HIP.
-function(_anyplace_kernels_hip_stand_in)
-  set(made ${folder}/${name}.stand_in.hsaco)
-  set(tool ${ANYPLACE_KERNELS_STAND_IN_TOOL})
-  add_custom_command(OUTPUT ${made}
-                     COMMAND $<TARGET_FILE:${tool}> --hsaco gfx000 $<TARGET_FILE:anyplace_kernels_${name}> ${made}
-                     DEPENDS ${tool} anyplace_kernels_${name} VERBATIM)
-  set(images ${images} "hsaco@gfx000@${made}" PARENT_SCOPE)
 endfunction()
 
 function(_anyplace_kernels_hip)
@@ -152,16 +115,6 @@ function(_anyplace_kernels_spirv)
     list(APPEND images "spirv@@${file}")
   endforeach()
   set(images ${images} PARENT_SCOPE)
-endfunction()
-
-# The host's image as SPIR-V of a version that no driver takes, for tests over a double of Level Zero.
-function(_anyplace_kernels_spirv_stand_in)
-  set(made ${folder}/${name}.stand_in.spv)
-  set(tool ${ANYPLACE_KERNELS_STAND_IN_TOOL})
-  add_custom_command(OUTPUT ${made}
-                     COMMAND $<TARGET_FILE:${tool}> --spirv 255.0 $<TARGET_FILE:anyplace_kernels_${name}> ${made}
-                     DEPENDS ${tool} anyplace_kernels_${name} VERBATIM)
-  set(images ${images} "spirv@@${made}" PARENT_SCOPE)
 endfunction()
 
 # Sets given to what IMAGES names.
