@@ -1,6 +1,6 @@
 # anyplace_add_kernels(target SOURCES file...
 #                      [NAME name]
-#                      [IMAGES format[@architecture]:file...]
+#                      [FORMATS ptx hsaco spirv loops...] [IMAGES format[@architecture]:file...]
 #                      [CUDA_ARCHITECTURES 80 90...] [PORTABLE_PTX]
 #                      [HIP_ARCHITECTURES gfx90a...] [CPU_SIM_LEVELS x86-64-v3...] [PLAIN_FLOAT] [WITHOUT_DOUBLES]
 #                      [INCLUDE_DIRECTORIES folder...] [DEFINITIONS name[=value]...])
@@ -23,6 +23,9 @@
 # PLAIN_FLOAT: no compiler fuses a multiplication and an addition, so that results have the same bits everywhere.
 # IMAGES adds files that were made otherwise, in any format of DeviceProperties::image_formats.
 #
+# FORMATS says what is made beside the shared object, and configuring fails, with one message, where there is no compiler for one of them, or for one
+# of the architectures: a release then has the same images wherever it is built. It may have cubin, ptx, hsaco, spirv, and loops for the
+# barriers of the shared object. Without FORMATS all is made that there is a compiler for.
 # What compilers there are is found out once and said in a line each. ANYPLACE_NVCC, ANYPLACE_KERNEL_CLANG, ANYPLACE_HIPCC and
 # ANYPLACE_LLVM_SPIRV name others, or are OFF. Works the same in anyplace's own tree and against an installed anyplace.
 include_guard(GLOBAL)
@@ -43,6 +46,7 @@ option(ANYPLACE_BARRIER_LOOPS "Let Clang make loops of kernels with barriers, fo
 
 include(${CMAKE_CURRENT_LIST_DIR}/kernels/compilers.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/kernels/extern_shared.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/kernels/formats.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/kernels/host_images.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/kernels/images.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/kernels/stand_ins.cmake OPTIONAL)  # of this tree's tests, not installed
@@ -92,7 +96,7 @@ endfunction()
 
 function(anyplace_add_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "PORTABLE_PTX;PLAIN_FLOAT;WITHOUT_DOUBLES" "NAME"
-    "SOURCES;IMAGES;CPU_SIM_LEVELS;CUDA_ARCHITECTURES;HIP_ARCHITECTURES;INCLUDE_DIRECTORIES;DEFINITIONS")
+    "SOURCES;FORMATS;IMAGES;CPU_SIM_LEVELS;CUDA_ARCHITECTURES;HIP_ARCHITECTURES;INCLUDE_DIRECTORIES;DEFINITIONS")
   set(name "${arg_NAME}")
   if(NOT name)
     set(name ${target}_kernels)
@@ -100,6 +104,7 @@ function(anyplace_add_kernels target)
   _anyplace_kernels_check_arguments()
   _anyplace_kernels_given()
   _anyplace_kernels_find_compilers()
+  _anyplace_kernels_check_formats()
 
   # Everything is compiled from one file, which the host knows as C++. The host and SPIR-V have no `extern __shared__`.
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name}.dir)
