@@ -8,7 +8,7 @@ set(anyplace_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/anyplace)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 install(DIRECTORY include/anyplace TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 install(TARGETS anyplace_headers EXPORT anyplaceHeadersTargets)
-install(TARGETS anyplace EXPORT anyplaceCoreTargets
+install(TARGETS ${ANYPLACE_SHIPPED} EXPORT anyplaceCoreTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development)
 install(TARGETS anyplace_backend_cpu_sim LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${anyplace_PLUGIN_FOLDER} COMPONENT runtime)
 if(TARGET anyplace_clang_loops)
@@ -42,7 +42,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/anyplaceConfigVersion.cma
 install(FILES ${PROJECT_BINARY_DIR}/anyplaceConfig.cmake ${PROJECT_BINARY_DIR}/anyplaceConfigVersion.cmake
               cmake/AnyplaceBackend.cmake cmake/backend.map cmake/AnyplaceKernels.cmake
         DESTINATION ${anyplace_cmake_dir})
-install(DIRECTORY cmake/kernels DESTINATION ${anyplace_cmake_dir})
+install(DIRECTORY cmake/kernels DESTINATION ${anyplace_cmake_dir} PATTERN stand_ins.cmake EXCLUDE)
 
 # -- pkg-config
 file(RELATIVE_PATH anyplace_prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})

@@ -1,6 +1,6 @@
 # anyplace_add_kernels(target SOURCES file...
 #                      [NAME name]
-#                      [IMAGES format[@architecture]:file...]
+#                      [FORMATS ptx hsaco spirv loops...] [IMAGES format[@architecture]:file...]
 #                      [CUDA_ARCHITECTURES 80 90...] [PORTABLE_PTX]
 #                      [HIP_ARCHITECTURES gfx90a...] [CPU_SIM_LEVELS x86-64-v3...] [PLAIN_FLOAT] [WITHOUT_DOUBLES]
 #                      [INCLUDE_DIRECTORIES folder...] [DEFINITIONS name[=value]...])
@@ -23,6 +23,9 @@
 # PLAIN_FLOAT: no compiler fuses a multiplication and an addition, so that results have the same bits everywhere.
 # IMAGES adds files that were made otherwise, in any format of DeviceProperties::image_formats.
 #
+# FORMATS says what is made beside the shared object, and configuring fails, with one message, where there is no compiler for one of them, or for one
+# of the architectures: a release then has the same images wherever it is built. It may have cubin, ptx, hsaco, spirv, and loops for the
+# barriers of the shared object. Without FORMATS all is made that there is a compiler for.
 # What compilers there are is found out once and said in a line each. ANYPLACE_NVCC, ANYPLACE_KERNEL_CLANG, ANYPLACE_HIPCC and
 # ANYPLACE_LLVM_SPIRV name others, or are OFF. Works the same in anyplace's own tree and against an installed anyplace.
 include_guard(GLOBAL)
@@ -43,8 +46,10 @@ option(ANYPLACE_BARRIER_LOOPS "Let Clang make loops of kernels with barriers, fo
 
 include(${CMAKE_CURRENT_LIST_DIR}/kernels/compilers.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/kernels/extern_shared.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/kernels/formats.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/kernels/host_images.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/kernels/images.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/kernels/stand_ins.cmake OPTIONAL)  # of this tree's tests, not installed
 
 function(_anyplace_kernels_check_arguments)
   if(NOT TARGET ${target})
@@ -91,7 +96,7 @@ endfunction()
 
 function(anyplace_add_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "PORTABLE_PTX;PLAIN_FLOAT;WITHOUT_DOUBLES" "NAME"
-    "SOURCES;IMAGES;CPU_SIM_LEVELS;CUDA_ARCHITECTURES;HIP_ARCHITECTURES;INCLUDE_DIRECTORIES;DEFINITIONS")
+    "SOURCES;FORMATS;IMAGES;CPU_SIM_LEVELS;CUDA_ARCHITECTURES;HIP_ARCHITECTURES;INCLUDE_DIRECTORIES;DEFINITIONS")
   set(name "${arg_NAME}")
   if(NOT name)
     set(name ${target}_kernels)
@@ -99,6 +104,7 @@ function(anyplace_add_kernels target)
   _anyplace_kernels_check_arguments()
   _anyplace_kernels_given()
   _anyplace_kernels_find_compilers()
+  _anyplace_kernels_check_formats()
 
   # Everything is compiled from one file, which the host knows as C++. The host and SPIR-V have no `extern __shared__`.
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name}.dir)
@@ -146,19 +152,23 @@ function(anyplace_add_kernels target)
   _anyplace_kernels_host()
   _anyplace_kernels_cuda()
   _anyplace_kernels_hip()
-  if(ANYPLACE_KERNELS_STAND_IN_TOOL)
-    _anyplace_kernels_hip_stand_in()
-  endif()
   _anyplace_kernels_spirv()
-  list(APPEND images ${given})
+  set(embedded ${folder}/${name}.images.cpp)
+  _anyplace_kernels_embed("${images};${given}" ${embedded})
   if(ANYPLACE_KERNELS_STAND_IN_TOOL)
-    _anyplace_kernels_spirv_stand_in()  # behind what is for true devices
+    set_property(TARGET ${target} APPEND PROPERTY ANYPLACE_TRUE_IMAGES ${embedded})  # what may be installed
+    set(embedded ${folder}/${name}.with_stand_ins.images.cpp)
+    _anyplace_kernels_add_stand_ins()
+    _anyplace_kernels_embed("${images}" ${embedded})
   endif()
-  _anyplace_kernels_embed()
+  message(STATUS "kernels ${name}: ${summary}")
+  target_sources(${target} PRIVATE ${embedded})
+  # For the target's users as well, in this build: a library's kernels may be theirs to load.
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${folder}/include>)
 endfunction()
 
-# Puts the images into the target, best first.
-function(_anyplace_kernels_embed)
+# Makes `embedded`, the source that has the images in itself, best first.
+function(_anyplace_kernels_embed images embedded)
   set(sorted)
   set(files)
   set(summary)
@@ -173,15 +183,11 @@ function(_anyplace_kernels_embed)
     endforeach()
   endforeach()
   list(JOIN summary ", " summary)
-  message(STATUS "kernels ${name}: ${summary}")
-  set(embedded ${folder}/${name}.images.cpp)
+  set(summary "${summary}" PARENT_SCOPE)
   add_custom_command(OUTPUT ${embedded}
     COMMAND ${CMAKE_COMMAND} -DNAME=${name} -DOUT=${embedded} -DBYTE_ORDER=${CMAKE_CXX_BYTE_ORDER} "-DIMAGES=${sorted}"
             -P ${ANYPLACE_KERNELS_DIR}/embed.cmake
     DEPENDS ${modules} ${files} ${ANYPLACE_KERNELS_DIR}/embed.cmake VERBATIM)
   # Two sets of images in one target have the same names inside.
   set_source_files_properties(${embedded} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  target_sources(${target} PRIVATE ${embedded})
-  # For the target's users as well, in this build: a library's kernels may be theirs to load.
-  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${folder}/include>)
 endfunction()

@@ -109,6 +109,7 @@ std::string environment_text(const Environment& environment) {
   std::string text = heading(std::string("anyplace ") + version());
   text += field("library", environment.library.empty() ? "unknown" : environment.library);
   text += field("plugin ABI", std::to_string(ANYPLACE_ABI_MAJOR) + "." + std::to_string(ANYPLACE_ABI_MINOR));
+  for (const std::string& kernels : own_kernels()) text += field("own kernels", kernels);
   text += field("raised privileges",
                 environment.raised_privileges
                     ? "yes: ANYPLACE_BACKEND_PATH, ANYPLACE_TRUSTED_FOLDERS and ANYPLACE_LAYERS are ignored"

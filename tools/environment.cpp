@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "environment.h"
 
+#include <anyplace/library_images.h>
 #include <link.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -80,6 +81,21 @@ std::vector<Variable> anyplace_variables(const std::vector<std::string>& backend
 }
 
 }  // namespace
+
+std::vector<std::string> own_kernels() {
+  std::vector<std::string> texts;
+  for (const KernelImages* const kernels : library_kernels()) {
+    std::string text(kernels->name());
+    const char* separator = ": ";
+    for (const KernelImage& image : kernels->images()) {
+      text += separator + std::string(image.format);
+      for (const std::string& architecture : architectures_of(image)) text += " " + architecture;
+      separator = ", ";
+    }
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
 
 Environment read_environment(const std::vector<std::string>& backends) {
   Environment environment;

@@ -22,6 +22,10 @@ struct Environment {
   std::vector<PluginDirectory> directories;
 };
 
+/// The library's own kernels, a text for each set: "anyplace_sum_kernels: hsaco gfx90a, ptx sm_52, spirv,
+/// shared_object".
+std::vector<std::string> own_kernels();
+
 /// `backends` are names whose own variables (ANYPLACE_<NAME>_...) then have a meaning.
 Environment read_environment(const std::vector<std::string>& backends);
 

@@ -2,6 +2,9 @@
 #include "json.h"
 
 #include <anyplace/backend/abi.h>
+#include <anyplace/library_images.h>
+
+#include <utility>
 
 #include "topology.h"
 
@@ -127,10 +130,20 @@ Json backend_json(const BackendInfo& info) {
 }
 
 Json version_json() {
+  Json images = Json::array();
+  for (const KernelImages* const kernels : library_kernels()) {
+    for (const KernelImage& image : kernels->images()) {
+      images.push_back(Json{{"kernels", kernels->name()},
+                            {"format", image.format},
+                            {"architectures", architectures_of(image)},
+                            {"bytes", image.size}});
+    }
+  }
   return Json{
       {"library", version()},
       {"headers", ANYPLACE_VERSION},
       {"abi", Json{{"major", ANYPLACE_ABI_MAJOR}, {"minor", ANYPLACE_ABI_MINOR}}},
+      {"images", std::move(images)},
   };
 }
 

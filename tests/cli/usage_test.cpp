@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line itself: help, versions, exit statuses, and an output that can't be written.
 #include <anyplace/anyplace.h>
+#include <anyplace/library_images.h>
+
+#include <algorithm>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -15,12 +21,49 @@ using nlohmann::json;
 TEST_CASE("version tells the library from the headers and names the plugin ABI") {
   const Run run = run_command({"version", "--json"});
   CHECK(run.status == 0);
-  CHECK(run.json() ==
-        json{{"library", anyplace::version()}, {"headers", ANYPLACE_VERSION}, {"abi", {{"major", 1}, {"minor", 0}}}});
+  CHECK(run.json().at("library") == anyplace::version());
+  CHECK(run.json().at("headers") == ANYPLACE_VERSION);
+  CHECK(run.json().at("abi") == json{{"major", 1}, {"minor", 0}});
   const Run text = run_command({"version"});
   CHECK(text.status == 0);
   CHECK(text.out.starts_with(std::string("anyplace ") + anyplace::version() + "\n"));
   CHECK(run_command({"--version"}).out == text.out);
+}
+
+TEST_CASE("version and doctor say which images of its own kernels the library has") {
+  const json images = run_command({"version", "--json"}).json().at("images");
+  for (const char* kernels : {"anyplace_random_kernels", "anyplace_sum_kernels"}) {
+    CAPTURE(kernels);
+    CHECK(std::any_of(images.begin(), images.end(), [&](const json& image) {
+      return image.at("kernels") == kernels && image.at("format") == "shared_object" && image.at("bytes") > 1000;
+    }));
+    CHECK(contains(run_command({"version"}).out, std::string("kernels  ") + kernels + ": "));
+    CHECK(contains(run_command({"doctor"}).out, std::string(kernels) + ": "));
+  }
+}
+
+TEST_CASE("The architectures of an image are its own, or those of the code objects in a bundle") {
+  using anyplace::architectures_of;
+  using anyplace::KernelImage;
+  const auto entry = [](const std::string& target) {
+    std::string text(16, '\0');  // where its bytes are, and how many
+    std::uint64_t length = target.size();
+    text.append(reinterpret_cast<const char*>(&length), sizeof(length));
+    return text + target;
+  };
+  std::string bundle = "__CLANG_OFFLOAD_BUNDLE__";
+  const std::uint64_t count = 3;
+  bundle.append(reinterpret_cast<const char*>(&count), sizeof(count));
+  bundle += entry("host-x86_64-unknown-linux--") + entry("hipv4-amdgcn-amd-amdhsa--gfx1030") +
+            entry("hipv4-amdgcn-amd-amdhsa--gfx90a");
+  const auto of = [](const std::string& bytes) {
+    return architectures_of(KernelImage{"hsaco", "", bytes.data(), bytes.size()});
+  };
+  CHECK(of(bundle) == std::vector<std::string>{"gfx1030", "gfx90a"});
+  CHECK(of(bundle.substr(0, bundle.size() - 1)) == std::vector<std::string>{"gfx1030"});  // cut off
+  CHECK(of(bundle.substr(0, 30)).empty());
+  CHECK(of("a text").empty());
+  CHECK(architectures_of(KernelImage{"ptx", "sm_52", "", 0}) == std::vector<std::string>{"sm_52"});
 }
 
 TEST_CASE("--help lists the commands and the exit statuses") {
