@@ -32,6 +32,7 @@
 
 namespace anyplace::backend {
 
+/// The entries of a backend, each passed on to an object of the device, stream or event that it is for.
 template <class Parts>
 class ClassBackend : public DeviceBackend {
  public:
@@ -39,7 +40,7 @@ class ClassBackend : public DeviceBackend {
   using Stream = typename Device::Stream;
   using Event = typename Device::Event;
   using VirtualMemory = typename Device::VirtualMemory;
-  using PhysicalMemory = typename VirtualMemory::Physical;
+  using PhysicalMemory = typename VirtualMemory::Physical;  ///< what an anyplace_physical stands for
   using Module = typename Parts::Module;
   using Kernel = typename Parts::Kernel;
   using Graph = typename Parts::Graph;
@@ -186,10 +187,14 @@ class ClassBackend : public DeviceBackend {
   }
 
  protected:
+  /// Takes what the core offers; the devices are the derived class's to make.
   explicit ClassBackend(Host host) noexcept : host_(host) {}
 
+  /// The device of that number, which the core has checked.
   Device& at(std::int32_t device) { return *devices_.at(static_cast<std::size_t>(device)); }
+  /// The stream that a handle stands for.
   static Stream& stream_at(anyplace_stream stream) { return *from_handle<Stream>(stream); }
+  /// The event that a handle stands for.
   static Event& event_at(anyplace_event event) { return *from_handle<Event>(event); }
   /// Throws UNSUPPORTED if the device has no virtual memory.
   VirtualMemory& virtual_memory_of(std::int32_t device) {

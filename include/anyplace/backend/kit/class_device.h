@@ -42,9 +42,9 @@ template <class Whole, class WorkCalls, class HostFunctionCalls, class GateCalls
           class ModuleCalls>
 class ClassDevice : public WorkCalls::Device {
  public:
-  using Base = typename WorkCalls::Device;
+  using Base = typename WorkCalls::Device;  ///< what the device has of its own: identity, context, loss
   using Result = typename Base::Result;
-  using Event = RecordedEvent<typename WorkCalls::Events>;
+  using Event = RecordedEvent<typename WorkCalls::Events>;  ///< what an anyplace_event stands for
   using Work = backend::Work<WorkCalls>;
   using Stream = typename WorkCalls::Stream;
   using HostFunctions = backend::HostFunctions<HostFunctionCalls>;
@@ -56,12 +56,14 @@ class ClassDevice : public WorkCalls::Device {
 
   /// The `Vendor` of retired_modules.h.
   struct RetiredCalls {
-    using Device = ClassDevice;
+    using Device = ClassDevice;  ///< the device whose modules are kept
     using Native = typename ModuleCalls::Native;
     using Result = typename Base::Result;
-    using Pending = PendingWork<WorkCalls>;
+    using Pending = PendingWork<WorkCalls>;  ///< what a module waits for
+    /// Makes the device's context current, also when the device is lost.
     class Scope {
      public:
+      /// Makes the context current until the end of its scope.
       explicit Scope(Device& device) noexcept
           : scope_(device.handle(), typename Base::Vendor::ContextScope::Always{}) {}
 
@@ -69,8 +71,11 @@ class ClassDevice : public WorkCalls::Device {
       typename Base::Vendor::ContextScope scope_;
     };
 
+    /// The work that may need a module now.
     static Pending pending(Device& device) { return device.work().pending(); }
+    /// Waits for all work of the current context, whatever comes of it.
     static void wait_for_all(Device&) noexcept { static_cast<void>(Whole::synchronize()); }
+    /// Unloads the module, and marks the device as lost if the vendor says so. Returns the vendor's result.
     static Result unload(Device& device, Native module) noexcept {
       const Result result = ModuleCalls::unload(module).result;
       if (Base::Vendor::Results::is_sticky(result)) device.lose(result);
@@ -81,22 +86,34 @@ class ClassDevice : public WorkCalls::Device {
 
   using Base::Base;
 
+  /// The device's streams and their pending work.
   Work& work() noexcept { return work_; }
+  /// The host functions that were submitted to the device.
   HostFunctions& host_functions() noexcept { return host_functions_; }
+  /// The gates that the device's streams wait for.
   Gates& gates() noexcept { return gates_; }
+  /// The vendor's allocations of the device.
   Memory& memory() noexcept { return memory_; }
+  /// The vendor's allocations of the device, to be looked at.
   const Memory& memory() const noexcept { return memory_; }
+  /// Addresses and the memory behind them; nothing but is_supported() may be called where there are none.
   VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
+  /// The same, to be looked at.
   const VirtualMemory& virtual_memory() const noexcept { return virtual_memory_; }
+  /// Mapped memory that other processes have, and theirs.
   MappedSharing& mapped_sharing() noexcept { return mapped_sharing_; }
+  /// Which devices reach this device's memory.
   Sharing& sharing() noexcept { return sharing_; }
+  /// Modules that were unloaded while work needed them.
   RetiredModules& retired_modules() noexcept { return retired_modules_; }
 
+  /// Whether this device can reach the memory of `peer`. Throws if the driver can't say.
   bool can_access(ClassDevice& peer) { return Sharing::can_access(*this, peer); }
   /// Gives `reader` access to all memory of this device; end_sharing_with() takes it back.
   void share_with(ClassDevice& reader) {
     sharing_.enable(reader, [&](const auto& access) { set_access(access, reader); });
   }
+  /// Takes back what share_with() gave.
   void end_sharing_with(ClassDevice& reader) {
     sharing_.disable(reader, [&](const auto& access) { set_access(access, reader); });
   }

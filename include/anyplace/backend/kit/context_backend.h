@@ -28,6 +28,8 @@
 
 namespace anyplace::backend {
 
+/// A ClassBackend over a driver with contexts: its thread looks after host functions and lost devices, and shutdown
+/// closes the devices in order.
 template <class Parts>
 class ContextBackend : public ClassBackend<Parts>, private Watched {
   using Base = ClassBackend<Parts>;
@@ -36,7 +38,7 @@ class ContextBackend : public ClassBackend<Parts>, private Watched {
   using typename Base::Device;
   using typename Base::Event;
   using typename Base::Kernel;
-  using typename Base::PhysicalMemory;
+  using typename Base::PhysicalMemory;  ///< what an anyplace_physical stands for
   using typename Base::Stream;
   using Gate = typename Device::Gates::Gate;
   using MappedSharing = typename Device::MappedSharing;
@@ -147,7 +149,7 @@ class ContextBackend : public ClassBackend<Parts>, private Watched {
   /// `thread_name` is Watcher's.
   ContextBackend(Host host, const char* thread_name) noexcept : Base(host), watcher_(thread_name, *this) {}
 
-  using Base::at;
+  using Base::at;  ///< the derived class uses it, too
   using Base::devices_;
 
   Watcher watcher_;

@@ -22,6 +22,7 @@
 
 namespace anyplace::backend {
 
+/// The entries that copy and fill, as static functions, with what the vendor has for each.
 template <class Vendor>
 struct Copies {
   using Device = typename Vendor::Device;

@@ -13,9 +13,10 @@
 
 namespace anyplace::backend {
 
+/// The moment at which a wait ends.
 class Deadline {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = std::chrono::steady_clock;  ///< the clock of all waits: it never goes back
 
   /// The timeout is in nanoseconds, or ANYPLACE_FOREVER.
   explicit Deadline(std::uint64_t timeout_ns) noexcept : forever_(timeout_ns == ANYPLACE_FOREVER) {
@@ -24,7 +25,9 @@ class Deadline {
     if (!forever_) at_ = Clock::now() + std::chrono::nanoseconds(std::min(timeout_ns, longest));
   }
 
+  /// Whether the wait has no end.
   bool forever() const noexcept { return forever_; }
+  /// Whether the moment has come.
   bool passed() const noexcept { return !forever_ && Clock::now() >= at_; }
   /// Must not be called if forever().
   Clock::time_point at() const noexcept { return at_; }

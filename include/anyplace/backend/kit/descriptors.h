@@ -46,19 +46,20 @@ namespace anyplace::backend {
 
 /// The address of a process's descriptors. It consists of plain bytes, which are sent to other processes.
 struct DescriptorOwner {
-  std::uint32_t pid = 0;
+  std::uint32_t pid = 0;  ///< its number in the PID namespace of those that share
   std::uint32_t reserved = 0;
   std::uint64_t start = 0;  ///< start time, as in ProcessIdentity
   std::uint64_t nonce = 0;  ///< part of its socket's name
 
+  /// The process whose descriptors they are.
   ProcessIdentity process() const noexcept { return {pid, start}; }
   friend bool operator==(const DescriptorOwner&, const DescriptorOwner&) noexcept = default;
 };
 
 /// Names a descriptor of another process. The inode detects that the number names another file by now.
 struct CarriedDescriptor {
-  std::uint32_t number = 0;
-  std::uint32_t inode = 0;  ///< its low half
+  std::uint32_t number = 0;  ///< the descriptor's number in its process
+  std::uint32_t inode = 0;   ///< its low half
 
   friend bool operator==(const CarriedDescriptor&, const CarriedDescriptor&) noexcept = default;
 };
@@ -83,6 +84,7 @@ inline void require_descriptor(const std::string& what) {
 class Descriptor {
  public:
   Descriptor() noexcept = default;
+  /// Takes the ownership of that descriptor; -1 for none.
   explicit Descriptor(int number) noexcept : number_(number) {}
   Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
@@ -94,16 +96,23 @@ class Descriptor {
   ~Descriptor() {
     if (number_ >= 0) close(number_);
   }
+  /// The descriptor, which stays this object's; -1 for none.
   int number() const noexcept { return number_; }
   /// Gives the ownership to the caller.
   int release() noexcept { return std::exchange(number_, -1); }
+  /// Whether there is a descriptor.
   explicit operator bool() const noexcept { return number_ >= 0; }
 
  private:
   int number_ = -1;
 };
 
-enum class DescriptorWay : std::uint8_t { any, pidfd, socket };
+/// How a descriptor is fetched from another process.
+enum class DescriptorWay : std::uint8_t {
+  any,     ///< by whichever works
+  pidfd,   ///< by pidfd_getfd, which needs the right to trace the process
+  socket,  ///< by the socket that the process serves
+};
 
 namespace detail {
 

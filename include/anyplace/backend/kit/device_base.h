@@ -39,21 +39,26 @@ namespace anyplace::backend {
 template <class Calls>
 class DeviceBase {
  public:
-  using Vendor = Calls;
+  using Vendor = Calls;  ///< the vendor's calls
   using Native = typename Vendor::Native;
   using Result = typename Vendor::Result;
   using Stream = typename Vendor::Stream;
   using Handle = typename Vendor::Context::Handle;
 
+  /// The device `id` of the driver, which is number `index` of the backend. Calls nothing of the driver's. `watcher`
+  /// outlives it.
   DeviceBase(Host host, Watcher& watcher, Native id, std::int32_t index)
       : host_(host), watcher_(watcher), id_(id), index_(index), context_(id) {}
   DeviceBase(const DeviceBase&) = delete;  // streams and events point at it
   DeviceBase& operator=(const DeviceBase&) = delete;
 
+  /// The driver's own name of the device.
   Native id() const noexcept { return id_; }
+  /// Its number among the backend's devices, from 0.
   std::int32_t index() const noexcept { return index_; }
   /// Such as "cuda:0".
   std::string place() const { return std::string(Vendor::name) + ":" + std::to_string(index_); }
+  /// The thread that looks after pending things.
   Watcher& watcher() noexcept { return watcher_; }
   /// Returns `otherwise` where the driver doesn't know the attribute. Throws on any other failure.
   int attribute(int attribute, int otherwise = 0) const { return Vendor::attribute(id_, attribute, otherwise); }
@@ -74,6 +79,7 @@ class DeviceBase {
     static_cast<void>(context_.read(handle));
     return handle;
   }
+  /// Whether the context was created.
   bool has_begun() const noexcept {
     Handle handle{};
     return context_.read(handle);
@@ -83,10 +89,12 @@ class DeviceBase {
   Stream internal_stream() const noexcept { return internal_stream_.load(std::memory_order_acquire); }
 
   // -- Results of calls.
+  /// Throws unless the call succeeded.
   void check(Result result, const char* call) {
     if (result != Result{}) [[unlikely]]
       fail(result, call);
   }
+  /// Throws unless the call succeeded.
   void check(const Called<Result>& made) { check(made.result, made.call); }
   /// For calls that end something, which aren't made on a device that is known to be lost: throws nothing if the
   /// process is exiting. A loss that another thread has noted meanwhile is thrown, too, since nobody may have been told
@@ -96,11 +104,13 @@ class DeviceBase {
   }
   /// Throws. A sticky result loses the device, unless it belongs to another context that is current to the thread.
   [[noreturn]] void fail(Result result, const char* call);
+  /// Throws the failure of a call.
   [[noreturn]] void fail(const Called<Result>& made) { fail(made.result, made.call); }
   /// Throws for a call that involved another device: finds out which of the two is lost, if one is.
   [[noreturn]] void fail_with(Result result, const char* call, DeviceBase& other);
 
   // -- Loss.
+  /// Whether the device was found to be lost.
   bool lost() const noexcept { return lost_.load(std::memory_order_acquire) != Result{}; }
   /// Leaves the reason of the loss as this thread's message.
   void leave_loss() const noexcept {
@@ -120,7 +130,9 @@ class DeviceBase {
   bool is_healthy() noexcept;
 
  protected:
+  /// The context, for the derived class.
   typename Vendor::Context& vendor_context() noexcept { return context_; }
+  /// The context, to be looked at.
   const typename Vendor::Context& vendor_context() const noexcept { return context_; }
 
  private:
@@ -199,6 +211,7 @@ bool DeviceBase<Calls>::is_healthy() noexcept {
 template <class Vendor>
 class DeviceScope {
  public:
+  /// Makes the context current until the end of the scope.
   explicit DeviceScope(DeviceBase<Vendor>& device) : scope_(device.context()) {
     device.check(scope_.result(), Vendor::scope_call);
   }
@@ -215,6 +228,7 @@ class EndScope {
  public:
   using Result = typename Vendor::Result;
 
+  /// Makes the context current until the end of the scope; what that gives is looked at in end().
   explicit EndScope(DeviceBase<Vendor>& device) noexcept
       : device_(device), scope_(device.handle(), typename Vendor::ContextScope::Always{}) {}
   /// Runs `call`, which returns a Called<Result>, with the context current. Throws what DeviceBase::check_end throws.

@@ -8,5 +8,6 @@
 #if defined(__CUDACC__) || defined(__HIP__) || defined(__HIPCC__) || defined(ANYPLACE_BARE_DEVICE)
 #define ANYPLACE_DEVICE_INLINE __forceinline__ __device__
 #else
+/// Marks a function that host and device call, and that is always inlined.
 #define ANYPLACE_DEVICE_INLINE inline __attribute__((always_inline))
 #endif

@@ -21,11 +21,12 @@ namespace anyplace::backend {
 
 /// The e_machine, e_ident[EI_CLASS] and e_ident[EI_DATA] of an ELF file for this process.
 struct ElfKind {
-  unsigned machine;
+  unsigned machine;     ///< EM_*
   unsigned char bits;   ///< ELFCLASS*
   unsigned char order;  ///< ELFDATA2*
 };
 
+/// What files for this process have.
 constexpr ElfKind own_elf = {
 #if defined(__x86_64__)
     EM_X86_64,
@@ -85,16 +86,22 @@ constexpr const char* elf_machine_name(unsigned machine) noexcept {
   }
 }
 
+/// An image of a module, of which nothing beyond its end is read. Owns nothing.
 class ImageBytes {
  public:
+  /// `bytes` bytes from `image` on, which outlive this object.
   ImageBytes(const void* image, std::uint64_t bytes) noexcept
       : start_(static_cast<const std::byte*>(image)), bytes_(bytes) {}
+  /// The bytes of a span, which outlive this object.
   explicit ImageBytes(std::span<const std::byte> image) noexcept : ImageBytes(image.data(), image.size()) {}
 
+  /// How many bytes there are.
   std::uint64_t size() const noexcept { return bytes_; }
+  /// Whether `bytes` bytes from `offset` on are within the image.
   bool holds(std::uint64_t offset, std::uint64_t bytes) const noexcept {
     return offset <= bytes_ && bytes <= bytes_ - offset;
   }
+  /// Whether the image begins with that text.
   bool begins_with(std::string_view text) const noexcept {
     return bytes_ >= text.size() && std::memcmp(start_, text.data(), text.size()) == 0;
   }

@@ -37,59 +37,79 @@ namespace anyplace::backend {
 /// An event's record in one word: the index of a timeline, its generation, and the target on it. 0 means never
 /// recorded.
 struct SharedRecord {
-  static constexpr unsigned index_bits = 12, generation_bits = 8;
-  static constexpr unsigned target_bits = 64 - index_bits - generation_bits;
+  static constexpr unsigned index_bits = 12;                                  ///< bits of the timeline's number
+  static constexpr unsigned generation_bits = 8;                              ///< bits of its generation
+  static constexpr unsigned target_bits = 64 - index_bits - generation_bits;  ///< bits of the target
 
-  std::uint64_t word = 0;
+  std::uint64_t word = 0;  ///< the whole record
 
+  /// The record of that target. Only the lower bits of the generation are kept.
   static SharedRecord of(std::uint32_t index, std::uint32_t generation, std::uint64_t target) noexcept {
     constexpr std::uint64_t generations = (1u << generation_bits) - 1;
     return {(std::uint64_t{index} << generation_bits | (generation & generations)) << target_bits | target};
   }
+  /// Whether it is no record: the event was never recorded.
   bool empty() const noexcept { return word == 0; }
+  /// The number of the timeline.
   std::uint32_t index() const noexcept { return static_cast<std::uint32_t>(word >> (generation_bits + target_bits)); }
+  /// The generation of the timeline, as far as it is kept.
   std::uint32_t generation() const noexcept {
     return static_cast<std::uint32_t>(word >> target_bits) & ((1u << generation_bits) - 1);
   }
+  /// The value that the timeline has when the record is complete.
   std::uint64_t target() const noexcept { return word & ((std::uint64_t{1} << target_bits) - 1); }
 };
 
 /// The layout of the shared memory. It consists of atomics, which are 0 at first.
 struct EventArenaLayout {
+  /// The records of one stream, which are complete in order.
   struct alignas(64) Timeline {
-    std::atomic<std::uint64_t> value;
-    std::atomic<std::uint64_t> waiters;  // a bit for each member that waits
-    std::atomic<std::uint32_t> owner;    // generation << 8 | member + 1; free if the low byte is 0
+    std::atomic<std::uint64_t> value;    ///< the last target that was reached
+    std::atomic<std::uint64_t> waiters;  ///< a bit for each member that waits
+    std::atomic<std::uint32_t> owner;    ///< generation << 8 | member + 1; free if the low byte is 0
   };
-  static constexpr std::uint32_t timelines = 1u << SharedRecord::index_bits;
-  static constexpr std::uint32_t events = 4096;
+  static constexpr std::uint32_t timelines =
+      1u << SharedRecord::index_bits;            ///< how many streams of all members can record at once
+  static constexpr std::uint32_t events = 4096;  ///< how many events the arena has room for
 
-  ArenaHeader header;
-  Timeline timeline[timelines];
+  ArenaHeader header;            ///< what each arena begins with
+  Timeline timeline[timelines];  ///< the timelines, by their numbers
+  /// An event of the arena.
   struct alignas(64) {
-    std::atomic<std::uint64_t> record;
-  } event[events];
+    std::atomic<std::uint64_t> record;  ///< a SharedRecord; 0 if it was never recorded
+  } event[events];                      ///< the events, by their numbers
 };
 
+/// The shared memory in which a process keeps its interprocess events, as its members see it. Thread-safe.
 class EventArena : public std::enable_shared_from_this<EventArena> {
  public:
-  using Arena = SharedArena<EventArenaLayout>;
-  enum class State { pending, done, gone };
+  using Arena = SharedArena<EventArenaLayout>;  ///< the memory and its members
+  /// What became of a record.
+  enum class State {
+    pending,  ///< it isn't complete
+    done,     ///< it is complete
+    gone,     ///< it never will be: the process that has to complete it has ended
+  };
 
   /// The process's own arena, made at the first call that succeeds. Throws Failure(OUT_OF_MEMORY).
   static std::shared_ptr<EventArena> own();
   /// The arena of another process. Throws Failure(PEER_GONE), (OUT_OF_MEMORY), (INVALID_ARGUMENT).
   static std::shared_ptr<EventArena> join(const ArenaAddress& address);
 
+  /// Takes over the memory, which it has joined.
   explicit EventArena(std::unique_ptr<Arena> arena) noexcept : arena_(std::move(arena)) {}
   EventArena(const EventArena&) = delete;  // it leaves once
   EventArena& operator=(const EventArena&) = delete;
 
+  /// By what other processes find it.
   const ArenaAddress& address() const noexcept { return arena_->address(); }
 
   // -- Events of this process. Throws Failure(OUT_OF_MEMORY) if the arena has no room.
+  /// A place for an event of this process, never recorded.
   std::uint32_t take_event();
+  /// Gives the place back. Who waits for the event's record keeps waiting for that.
   void give_event(std::uint32_t event) noexcept;
+  /// The word in which an event's SharedRecord is.
   std::atomic<std::uint64_t>& event(std::uint32_t number) noexcept { return (*arena_)->event[number].record; }
 
   // -- Recording.
@@ -98,6 +118,7 @@ class EventArena : public std::enable_shared_from_this<EventArena> {
   /// stream's, or that of a target that is still to be reached.
   class Counter {
    public:
+    /// Counts on the timeline `index`, from `reached` on. make_counter() makes it.
     Counter(std::shared_ptr<EventArena> arena, std::uint32_t index, std::uint32_t generation,
             std::uint64_t reached) noexcept
         : issued(reached), arena_(std::move(arena)), index_(index), generation_(generation) {}
@@ -105,15 +126,17 @@ class EventArena : public std::enable_shared_from_this<EventArena> {
     Counter& operator=(const Counter&) = delete;
     ~Counter() { arena_->give_timeline(index_, generation_); }
 
+    /// The arena that the timeline is in.
     const EventArena& arena() const noexcept { return *arena_; }
+    /// The record of a target of this counter.
     SharedRecord record(std::uint64_t target) const noexcept { return SharedRecord::of(index_, generation_, target); }
     /// Wakes the threads that wait for the target, in all processes. Thread-safe.
     void reach(std::uint64_t target) noexcept { arena_->reach(index_, target); }
     /// Called when a target won't be reached: threads that wait for any target of the timeline then find it gone.
     void abandon() noexcept;
 
-    std::mutex submit;     // held while a target is chosen and what reaches it is submitted
-    std::uint64_t issued;  // the last target; guarded by submit
+    std::mutex submit;     ///< held while a target is chosen and what reaches it is submitted
+    std::uint64_t issued;  ///< the last target; guarded by submit
 
    private:
     const std::shared_ptr<EventArena> arena_;
@@ -136,6 +159,7 @@ class EventArena : public std::enable_shared_from_this<EventArena> {
   /// A waiting stream. A thread of the arena calls wake() once, when the stream's record is done or gone.
   class Sleeper {
    public:
+    /// Is called once, on a thread of the arena: the record is done, or gone.
     virtual void wake(State state) noexcept = 0;
 
    protected:

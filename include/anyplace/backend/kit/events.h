@@ -45,6 +45,7 @@ class RecordedEvent {
   using Stream = typename Vendor::Stream;
   using Native = typename Vendor::Native;
 
+  /// Makes an event with these ANYPLACE_EVENT_* flags. Throws what the vendor reports.
   RecordedEvent(Device& device, std::uint32_t flags) : device_(device), flags_(flags) {
     first_.native = Vendor::make(device_, flags_);
     native_.store(first_.native, std::memory_order_relaxed);
@@ -52,8 +53,9 @@ class RecordedEvent {
   }
   /// Wraps a vendor's event that somebody else owns and that is never destroyed here.
   struct Borrowed {
-    Native native;
+    Native native;  ///< the vendor's event
   };
+  /// Wraps somebody's event.
   RecordedEvent(Device& device, Borrowed wrapped) noexcept
       : device_(device), flags_(0), handed_out_(true), owned_(false) {
     first_.native = wrapped.native;
@@ -62,8 +64,9 @@ class RecordedEvent {
   }
   /// Takes over a vendor's event that others use, so it is never exchanged for another one.
   struct Adopted {
-    Native native;
+    Native native;  ///< the vendor's event
   };
+  /// Takes over an event that others use.
   RecordedEvent(Device& device, Adopted opened) noexcept : device_(device), flags_(0), handed_out_(true) {
     first_.native = opened.native;
     native_.store(opened.native, std::memory_order_relaxed);
@@ -76,6 +79,7 @@ class RecordedEvent {
     if (owned_) static_cast<void>(end_all());
   }
 
+  /// The device that it belongs to.
   Device& device() const noexcept { return device_; }
   /// The vendor's event with the newest record.
   Native native() const noexcept { return native_.load(std::memory_order_acquire); }
@@ -87,6 +91,7 @@ class RecordedEvent {
     return current_->native;
   }
 
+  /// Records the event in the stream. Throws what the vendor reports.
   void record(const Stream& stream) {
     if (const Native to = record_to_.load(std::memory_order_acquire); to != Native{}) [[likely]] {
       Vendor::record(stream, to);
@@ -97,6 +102,7 @@ class RecordedEvent {
     }
     record_apart(stream);
   }
+  /// Whether the newest record is complete. Throws what the vendor reports.
   bool query() const {
     const auto result = Vendor::ask(native());
     if (result == typename Vendor::Result{}) [[likely]]
@@ -257,10 +263,12 @@ class EventPool {
   using Device = typename Vendor::Device;
   using Native = typename Vendor::Native;
 
+  /// An empty pool for `device`, which outlives it.
   explicit EventPool(Device& device) noexcept : device_(device) {}
   EventPool(const EventPool&) = delete;  // it owns events
   EventPool& operator=(const EventPool&) = delete;
 
+  /// An event that nobody uses, with no flag. Throws what the vendor reports. Thread-safe.
   Native take() {
     {
       const std::lock_guard lock(mutex_);
@@ -272,6 +280,7 @@ class EventPool {
     }
     return Vendor::make(device_, 0);
   }
+  /// Gives an event back. Without memory for that, the event is destroyed. Thread-safe.
   void give(Native event) noexcept {
     try {
       const std::lock_guard lock(mutex_);
@@ -304,13 +313,16 @@ class Marker {
   using Device = typename Vendor::Device;
   using Native = typename Vendor::Native;
 
+  /// Takes an event of `pool` that was recorded at the moment.
   Marker(Device& device, EventPool<Vendor>& pool, Native event) noexcept
       : device_(device), pool_(pool), event_(event) {}
   Marker(const Marker&) = delete;  // it gives the event back once
   Marker& operator=(const Marker&) = delete;
   ~Marker() { pool_.give(event_); }
 
+  /// The event that marks the moment.
   Native event() const noexcept { return event_; }
+  /// Whether the work before the moment is over. Throws what the vendor reports.
   bool is_over() const { return is_complete<Vendor>(device_, event_); }
 
  private:

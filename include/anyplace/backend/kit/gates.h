@@ -40,21 +40,24 @@ class Gates {
   static_assert(sizeof(std::atomic<Number>) == sizeof(Number) && std::atomic<Number>::is_always_lock_free,
                 "the device reads what the host's atomic store writes");
 
+  /// A gate: a number that a word of memory has to reach.
   struct Gate {
-    Gates* owner = nullptr;
-    std::atomic<Number>* word = nullptr;
-    anyplace_address address = 0;  ///< the word's address for the device
-    Number number = 0;             ///< the gate is open when the word has at least this
-    Gate* next_free = nullptr;
+    Gates* owner = nullptr;               ///< what it came from
+    std::atomic<Number>* word = nullptr;  ///< the word as the host has it
+    anyplace_address address = 0;         ///< the word's address for the device
+    Number number = 0;                    ///< the gate is open when the word has at least this
+    Gate* next_free = nullptr;            ///< the next one that can be used again
 
     /// Calls nothing, so it may also be called inside a host function. Thread-safe.
     void open() noexcept { word->store(number, std::memory_order_release); }
   };
 
+  /// Gates for streams of `device`. Memory is allocated when it is first needed.
   explicit Gates(Device& device) noexcept : device_(device) {}
   Gates(const Gates&) = delete;  // it owns the memory of the words
   Gates& operator=(const Gates&) = delete;
 
+  /// A closed gate, new or used again. Throws what the vendor reports.
   Gate* create() {
     const std::lock_guard lock(mutex_);
     if (free_ == nullptr) add_page();

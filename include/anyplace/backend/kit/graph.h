@@ -47,10 +47,10 @@ namespace anyplace::backend {
 /// Where a node is added, and where its handle is written. It comes after the `count` nodes at `after`.
 template <class Native, class Node>
 struct GraphPlace {
-  Native graph;
-  const Node* after;
-  std::size_t count;
-  Node* made;
+  Native graph;       ///< the graph that it is added to
+  const Node* after;  ///< the nodes that it comes after
+  std::size_t count;  ///< how many they are
+  Node* made;         ///< where its handle is written
 };
 
 /// Thread-safe. Launches and updates are serialised, as the vendors ask for. destroy() is the last call.
@@ -61,6 +61,7 @@ class Graph {
   using Stream = typename Vendor::Stream;
   using Result = typename Device::Result;
 
+  /// Makes an executable graph of the description, as the entry graph_create. Throws what the vendor reports.
   Graph(Device& device, const anyplace_graph_desc& desc) : device_(device), calls_(new GraphHostCalls) {
     const typename Vendor::Scope scope(device);
     const Template made(*this, desc);
@@ -86,6 +87,7 @@ class Graph {
     }
     device_.check(updated);
   }
+  /// Does what the entry graph_launch does.
   void launch(const Stream& stream) {
     const std::lock_guard lock(mutex_);
     const typename Vendor::Scope scope(device_);

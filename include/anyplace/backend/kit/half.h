@@ -17,9 +17,10 @@ namespace anyplace::backend {
 
 /// IEEE 754 binary16: DType::f16.
 struct Binary16 {
-  using Element = uint16_t;
-  using Value = float;
+  using Element = uint16_t;  ///< how it is stored
+  using Value = float;       ///< what it is computed with
 
+  /// The number as a float, exactly. A NaN becomes quiet.
   ANYPLACE_DEVICE_INLINE static Value load(Element x) noexcept {
     const uint32_t size = x & 0x7fffu;
     // A subnormal number is a multiple of 2^-24.
@@ -31,6 +32,7 @@ struct Binary16 {
     return __builtin_bit_cast(float, bits | static_cast<uint32_t>(x & 0x8000u) << 16);
   }
 
+  /// The nearest number of the type, ties to even. What is too large becomes infinite.
   ANYPLACE_DEVICE_INLINE static Element store(Value x) noexcept {
     const uint32_t bits = __builtin_bit_cast(uint32_t, x);
     const uint32_t size = bits & 0x7fffffffu;
@@ -45,14 +47,16 @@ struct Binary16 {
 
 /// The upper half of a float, as Google's "brain" format has it: DType::bf16.
 struct Bfloat16 {
-  using Element = uint16_t;
-  using Value = float;
+  using Element = uint16_t;  ///< how it is stored
+  using Value = float;       ///< what it is computed with
 
+  /// The number as a float, exactly. A NaN becomes quiet.
   ANYPLACE_DEVICE_INLINE static Value load(Element x) noexcept {
     const uint32_t quiet = (x & 0x7fffu) > 0x7f80u ? 0x00400000u : 0u;
     return __builtin_bit_cast(float, static_cast<uint32_t>(x) << 16 | quiet);
   }
 
+  /// The nearest number of the type, ties to even.
   ANYPLACE_DEVICE_INLINE static Element store(Value x) noexcept {
     const uint32_t bits = __builtin_bit_cast(uint32_t, x);
     const uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;

@@ -13,15 +13,17 @@
 
 namespace anyplace::backend {
 
+/// The host functions that a vendor has and hasn't called yet, so that those of a lost device can be called all the
+/// same. Thread-safe.
 class HostCalls {
  public:
   /// The data that the vendor gets for a host function and passes to finish(), unless it drops the call.
   struct Call {
-    HostCalls* owner;
-    anyplace_host_function function;
-    void* user;
-    Call* next = nullptr;
-    Call* previous = nullptr;
+    HostCalls* owner;                 ///< the list that it is in
+    anyplace_host_function function;  ///< what is called
+    void* user;                       ///< its first argument
+    Call* next = nullptr;             ///< the one that was added after it
+    Call* previous = nullptr;         ///< the one that was added before it
     bool settled = false;  ///< settle() called it; never freed, because the vendor may still pass it to finish()
   };
 
@@ -29,6 +31,7 @@ class HostCalls {
   HostCalls(const HostCalls&) = delete;  // what is queued points at it
   HostCalls& operator=(const HostCalls&) = delete;
 
+  /// Whether any call is still to be made.
   bool any_pending() const noexcept { return count_.load(std::memory_order_acquire) != 0; }
 
   /// Returns true if it is the only pending one.

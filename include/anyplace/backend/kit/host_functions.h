@@ -27,10 +27,12 @@ class HostFunctions {
  public:
   using Device = typename Vendor::Device;
 
+  /// Host functions of `device`, which outlives it.
   explicit HostFunctions(Device& device) noexcept : device_(device) {}
   HostFunctions(const HostFunctions&) = delete;  // what is queued points at it
   HostFunctions& operator=(const HostFunctions&) = delete;
 
+  /// Does what the entry stream_host_function does. Throws what the vendor reports; then the function isn't called.
   void launch(typename Device::Stream stream, anyplace_host_function function, void* user) {
     const typename Vendor::Scope scope(device_);
     device_.watcher().start();
@@ -50,6 +52,7 @@ class HostFunctions {
     if (ask ? device_.is_healthy() : !device_.lost()) return;
     calls_.settle([this] { device_.leave_loss(); });
   }
+  /// Whether any function is still to be called.
   bool any_pending() const noexcept { return calls_.any_pending(); }
 
  private:

@@ -12,6 +12,7 @@
 
 namespace anyplace::backend {
 
+/// Writes the handle's bytes into `out`, which the core adds to.
 template <class Handle>
 void write_ipc_bytes(const Handle& handle, anyplace_ipc_handle& out) noexcept {
   static_assert(std::is_trivially_copyable_v<Handle> && sizeof(Handle) <= ANYPLACE_IPC_BYTES);

@@ -66,34 +66,40 @@
 namespace anyplace::backend {
 
 /// arguments.h says what roles and kinds mean.
-enum class Role { IN, OUT, INOUT, END };
+enum class Role {
+  IN,     ///< it is read
+  OUT,    ///< what it points to is written
+  INOUT,  ///< what it points to is read and written
+  END,    ///< it is read, and its object is gone afterwards
+};
+/// What an argument is.
 enum class Kind {
-  DEVICE,
-  STREAM,
-  EVENT,
-  GATE,
-  MODULE,
-  KERNEL,
-  PHYSICAL,
-  GRAPH,
-  ADDRESS,
-  HOST_ADDRESS,
-  NATIVE,
-  BYTES,
-  NANOSECONDS,
-  MILLISECONDS,
-  NUMBER,
-  TEXT,
-  STRUCT,
-  FUNCTION,
-  USER,
+  DEVICE,        ///< the index of a device
+  STREAM,        ///< an anyplace_stream
+  EVENT,         ///< an anyplace_event
+  GATE,          ///< an anyplace_gate
+  MODULE,        ///< an anyplace_module
+  KERNEL,        ///< an anyplace_kernel
+  PHYSICAL,      ///< an anyplace_physical
+  GRAPH,         ///< an anyplace_graph
+  ADDRESS,       ///< an address of device memory, or as abi.h says
+  HOST_ADDRESS,  ///< an address of the host's memory
+  NATIVE,        ///< a handle of the vendor's
+  BYTES,         ///< a size in bytes
+  NANOSECONDS,   ///< a time in nanoseconds
+  MILLISECONDS,  ///< a time in milliseconds
+  NUMBER,        ///< any other number
+  TEXT,          ///< characters that end with NUL
+  STRUCT,        ///< a pointer to one struct, or to several
+  FUNCTION,      ///< a function that the backend calls
+  USER,          ///< that function's argument
 };
 
 /// An argument of an entry.
 struct Argument {
-  Role role;
-  Kind kind;
-  const char* name;
+  Role role;         ///< what the entry does with it
+  Kind kind;         ///< what it is
+  const char* name;  ///< the name of the parameter
 };
 
 /// Whether an argument of that kind is the handle of an object that belongs to a device.
@@ -161,6 +167,7 @@ ANYPLACE_ENTRY_LIST(ANYPLACE_LAYER_CHECK)
 /// thread, several at a time.
 class Layer {
  public:
+  /// Stands over `next`, which is the table below, on behalf of a backend that has `host`.
   Layer(Host host, const anyplace_backend_table& next) noexcept : host_(host), next_(next) {}
   Layer(const Layer&) = delete;  // the table holds its address
   Layer& operator=(const Layer&) = delete;
@@ -175,6 +182,7 @@ class Layer {
   anyplace_status pass_on(Args... args) const {
     return next_.*Entry == nullptr ? ANYPLACE_STATUS_UNSUPPORTED : (next_.*Entry)(next_.self, args...);
   }
+  /// What an entry does that the layer has no function for. A layer that has a `call` of its own hides this one.
   template <auto Entry, class... Args>
   anyplace_status call(Args... args) {
     return pass_on<Entry>(args...);

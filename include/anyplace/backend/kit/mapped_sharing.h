@@ -22,12 +22,12 @@ namespace anyplace::backend {
 
 /// The bytes of a handle for another process; the descriptors of the pieces follow them.
 struct MappedBytes {
-  static constexpr char right_magic[8] = {'m', 'a', 'p', 'p', 'e', 'd', ' ', '1'};
+  static constexpr char right_magic[8] = {'m', 'a', 'p', 'p', 'e', 'd', ' ', '1'};  ///< how the bytes begin
 
-  char magic[8];
-  DescriptorOwner owner;
-  std::uint64_t piece_bytes;
-  std::uint32_t pieces;
+  char magic[8];              ///< right_magic, else the bytes are of something else
+  DescriptorOwner owner;      ///< the process that has the descriptors
+  std::uint64_t piece_bytes;  ///< bytes of each piece
+  std::uint32_t pieces;       ///< how many descriptors follow
   std::uint32_t reserved;
 };
 
@@ -36,21 +36,27 @@ template <class Vendor>
 class MappedSharing {
  public:
   using Device = typename Vendor::Device;
-  using Memory = VirtualMemory<Vendor>;
-  static constexpr std::size_t most_pieces = (ANYPLACE_IPC_BYTES - sizeof(MappedBytes)) / sizeof(CarriedDescriptor);
+  using Memory = VirtualMemory<Vendor>;  ///< what the memory comes from
+  static constexpr std::size_t most_pieces = (ANYPLACE_IPC_BYTES - sizeof(MappedBytes)) /
+                                             sizeof(CarriedDescriptor);  ///< the most pieces that a handle has room for
 
+  /// Shares memory of `memory`, which is of `device`; both outlive it.
   MappedSharing(Device& device, Memory& memory) noexcept : device_(device), memory_(memory) {}
   MappedSharing(const MappedSharing&) = delete;  // one per device
   MappedSharing& operator=(const MappedSharing&) = delete;
 
   /// Returns false if the bytes aren't mapped memory. Throws UNSUPPORTED for mapped memory that can't be shared.
   bool export_memory(anyplace_address address, std::uint64_t bytes, anyplace_ipc_handle& out);
+  /// Whether the bytes are those of mapped memory.
   static bool is_mapped(const anyplace_ipc_handle& handle) noexcept {
     return handle.byte_count >= sizeof(MappedBytes) &&
            std::memcmp(handle.bytes, MappedBytes::right_magic, sizeof(MappedBytes::right_magic)) == 0;
   }
   // -- The handle must be one of mapped memory.
+  /// Offers the descriptors no longer, if this was the last export of them.
   void end_export(const anyplace_ipc_handle& handle);
+  /// Maps the memory of another process, and returns its address here. Throws PEER_GONE, INVALID_ARGUMENT and what the
+  /// vendor reports.
   anyplace_address import_memory(const anyplace_ipc_handle& handle);
   /// Returns false if no mapped memory was imported at the address.
   bool end_import(anyplace_address address);

@@ -40,10 +40,12 @@ class MemoryPool {
   using Pool = typename Vendor::Pool;
   using Access = typename Vendor::Sharing::Access;
 
+  /// A pool of `device`, which isn't made before it is needed.
   MemoryPool(Device& device, typename Vendor::Sharing& sharing) noexcept : device_(device), sharing_(sharing) {}
   MemoryPool(const MemoryPool&) = delete;  // it owns the pool
   MemoryPool& operator=(const MemoryPool&) = delete;
 
+  /// Whether the vendor's pool was made.
   bool is_made() const noexcept { return made() != Pool{}; }
   /// Runs allocate(pool) and returns its Result. If there was no memory, it gives unused memory of the pool back to the
   /// system and runs allocate once more. Throws if no pool can be made.
@@ -73,6 +75,7 @@ class MemoryPool {
     const auto set = Vendor::set_access(pool, &access, 1);
     if (set.result != Result{}) reader.fail_with(set.result, set.call, device_);
   }
+  /// Destroys the pool, if there is one. Returns the vendor's result.
   Result close() noexcept {
     const Pool pool = pool_.exchange(Pool{}, std::memory_order_acq_rel);
     return pool == Pool{} ? Result{} : Vendor::destroy(pool).result;

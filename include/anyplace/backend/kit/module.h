@@ -35,6 +35,7 @@ class Module {
   using Kernel = typename Vendor::Kernel;
   using Native = typename Vendor::Native;
 
+  /// Loads an image. Throws INVALID_IMAGE, and what the vendor reports.
   Module(Device& device, const anyplace_module_desc& desc) : device_(device), native_(Vendor::load(device, desc)) {}
   Module(const Module&) = delete;  // it owns the vendor's module
   Module& operator=(const Module&) = delete;
@@ -66,6 +67,7 @@ class Module {
     }
     device_.check(found);
   }
+  /// The vendor's module.
   Native native() const noexcept { return native_; }
 
   /// Destroys the module once nothing that is queued can need it. Never waits.

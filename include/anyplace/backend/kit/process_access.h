@@ -11,6 +11,7 @@
 
 namespace anyplace::backend {
 
+/// Whether that errno says that the process or the system has no further descriptor.
 inline bool is_descriptor_shortage(int error) noexcept { return error == EMFILE || error == ENFILE; }
 
 /// `what` is the operation, such as "sharing a buffer".

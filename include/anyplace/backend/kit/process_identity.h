@@ -15,8 +15,9 @@
 
 namespace anyplace::backend {
 
+/// A process by its number and by when it began, since numbers are used again.
 struct ProcessIdentity {
-  std::uint32_t pid = 0;
+  std::uint32_t pid = 0;    ///< its number in this PID namespace
   std::uint64_t start = 0;  ///< in clock ticks since the machine was started
 
   friend bool operator==(const ProcessIdentity&, const ProcessIdentity&) noexcept = default;
@@ -26,7 +27,11 @@ struct ProcessIdentity {
 };
 
 /// The state of a process in /proc.
-enum class ProcessState { alive, gone, unknown };
+enum class ProcessState {
+  alive,    ///< it runs
+  gone,     ///< it has ended, or is a zombie
+  unknown,  ///< /proc couldn't be read
+};
 
 namespace detail {
 
@@ -78,6 +83,7 @@ inline bool is_gone(std::uint64_t packed) noexcept {
   if (state == ProcessState::alive) return (start & 0xffffffff) != (packed & 0xffffffff);
   return state == ProcessState::gone;
 }
+/// Whether that process has ended. False where /proc can't be read.
 inline bool is_gone(const ProcessIdentity& process) noexcept { return is_gone(process.packed()); }
 
 /// Whether the process has ended or is exiting. The kernel closes the descriptors of a killed process before it reports

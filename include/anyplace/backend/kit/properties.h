@@ -24,6 +24,7 @@ constexpr std::uint64_t context_backend_capabilities =
 
 /// A vendor's figure of something that a device has at least one of; 1 if the figure can't be right.
 constexpr std::uint32_t at_least_one(int value) noexcept { return value > 0 ? static_cast<std::uint32_t>(value) : 1; }
+/// A vendor's figure that can't be negative; 0 if it is.
 constexpr std::uint64_t not_negative(int value) noexcept { return value > 0 ? static_cast<std::uint64_t>(value) : 0; }
 
 /// Fills the three sizes of a grid or block with `ask(attribute)`.

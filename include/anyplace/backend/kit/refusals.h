@@ -25,6 +25,7 @@ namespace anyplace::backend {
   refuse(ANYPLACE_STATUS_UNSUPPORTED, std::string(vendor) + " has no copy of kind " + std::to_string(kind));
 }
 
+/// `width` is not 1, 2 or 4.
 [[noreturn]] inline void refuse_fill_width(const char* vendor, std::uint32_t width) {
   refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
          "elements of " + std::to_string(width) + " bytes; " + vendor + " fills with 1, 2 or 4");
@@ -38,6 +39,7 @@ namespace anyplace::backend {
              ", because of the registers it uses or the bounds it was compiled with");
 }
 
+/// The launch has more arguments than the backend takes.
 [[noreturn]] inline void refuse_argument_count(const anyplace_launch& launch, std::uint32_t limit) {
   refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
          std::to_string(launch.argument_count) + " arguments; the limit is " + std::to_string(limit));

@@ -19,24 +19,26 @@
 
 namespace anyplace::backend {
 
+/// What a result of a vendor's means.
 struct ResultRow {
-  int result;
-  const char* name;
-  anyplace_status status;
-  bool sticky;            ///< the device can't be used any more after it
-  const char* text = "";  ///< for a vendor whose driver has no texts
+  int result;              ///< the vendor's number
+  const char* name;        ///< the vendor's name of it
+  anyplace_status status;  ///< the status that an entry returns for it
+  bool sticky;             ///< the device can't be used any more after it
+  const char* text = "";   ///< for a vendor whose driver has no texts
 };
 
 /// The result of a vendor's call, and the call's name, such as "cuMemMap".
 template <class Result>
 struct Called {
-  Result result;
-  const char* call;
+  Result result;     ///< what the call returned
+  const char* call;  ///< the name of the call, which lives as long as the process
 };
 
 /// Throws a Failure without a vendor's code; the text is the backend's own.
 [[noreturn]] inline void refuse(anyplace_status status, const std::string& text) { throw Failure(status, text); }
 
+/// What a vendor's results mean, by a table that is sorted by number.
 template <class Vendor>
 struct Results {
   using Result = typename Vendor::Result;
@@ -59,7 +61,9 @@ struct Results {
     const ResultRow* const row = row_of(result);
     return row != nullptr && row->sticky;
   }
+  /// The vendor's name of a result.
   static std::string name_of(Result result) { return Vendor::name_of(result); }
+  /// The vendor's text about a result; "" if there is none.
   static std::string text_of(Result result) { return Vendor::text_of(result); }
 
   /// Throws a Failure for the result of `call`. `more` is added to the driver's own text.
@@ -69,6 +73,7 @@ struct Results {
     if (!more.empty()) text += "; " + more;
     throw Failure(status, text, static_cast<std::int64_t>(result), name_of(result));
   }
+  /// Throws a Failure for the result of `call`, with the status that the table has.
   [[noreturn]] static void fail(Result result, const char* call) { fail(result, call, status_of(result)); }
 
   /// Throws if a call failed that belongs to no device.

@@ -28,6 +28,7 @@ class RetiredModules {
   using Native = typename Vendor::Native;
   using Result = typename Vendor::Result;
 
+  /// Modules of `device`, which outlives it.
   explicit RetiredModules(Device& device) noexcept : device_(device) {}
   RetiredModules(const RetiredModules&) = delete;  // it owns modules
   RetiredModules& operator=(const RetiredModules&) = delete;
@@ -39,6 +40,7 @@ class RetiredModules {
   /// Unloads all modules, when no work runs any more. The caller is in a Scope. Returns the first failure, also of an
   /// earlier sweep.
   Result close() noexcept;
+  /// The first failure of a sweep; success if there was none.
   Result failure() const noexcept { return failed_.load(std::memory_order_acquire); }
 
  private:

@@ -15,6 +15,7 @@ namespace anyplace::backend {
 /// struct unchanged.
 class Sampled {
  public:
+  /// Fills `out`, which is zeroed.
   explicit Sampled(anyplace_device_sample& out) noexcept : out_(out) {}
 
 #define ANYPLACE_SAMPLED_MEMBER(upper, lower, bit, text)           \

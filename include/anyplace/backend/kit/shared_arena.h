@@ -37,36 +37,41 @@
 
 namespace anyplace::backend {
 
-inline constexpr unsigned arena_members = 64;  // each has a bit of a word
-inline constexpr unsigned arena_owner = 0;     // the number of the member that made the arena
+inline constexpr unsigned arena_members = 64;  ///< each has a bit of a word
+inline constexpr unsigned arena_owner = 0;     ///< the number of the member that made the arena
 
+/// A process that has joined.
 struct alignas(64) ArenaMember {
-  std::atomic<std::uint64_t> identity;  // packed; 0 if the number is free
-  std::atomic<std::uint32_t> doorbell;  // how often it was rung
-  std::atomic<std::uint32_t> sleepers;  // threads of the member that sleep on it or are about to
+  std::atomic<std::uint64_t> identity;  ///< packed; 0 if the number is free
+  std::atomic<std::uint32_t> doorbell;  ///< how often it was rung
+  std::atomic<std::uint32_t> sleepers;  ///< threads of the member that sleep on it or are about to
 };
 
+/// What each arena's layout begins with.
 struct ArenaHeader {
-  std::atomic<std::uint64_t> nonce;  // tells the arena from another file with the same descriptor number
-  ArenaMember members[arena_members];
+  std::atomic<std::uint64_t> nonce;    ///< tells the arena from another file with the same descriptor number
+  ArenaMember members[arena_members];  ///< all members, by their numbers
 };
 
 /// The address of an arena.
 struct ArenaAddress {
-  ProcessIdentity owner;
-  std::uint64_t nonce = 0;
-  std::uint32_t descriptor = 0;  // the owner's
+  ProcessIdentity owner;         ///< the process that made it
+  std::uint64_t nonce = 0;       ///< the arena's own, which it has in itself, too
+  std::uint32_t descriptor = 0;  ///< the owner's
 
   friend bool operator==(const ArenaAddress&, const ArenaAddress&) noexcept = default;
 };
 
+/// What became of joining.
 enum class ArenaResult {
-  joined,
-  gone,     // the owner has ended
-  refused,  // the system refused it: see errno
-  full      // all member numbers are taken
+  joined,   ///< the memory is mapped, and this process is a member
+  gone,     ///< the owner has ended
+  refused,  ///< the system refused it: see errno
+  full      ///< all member numbers are taken
 };
 
+/// Memory that several processes have, each a member with a number. `Layout` has an ArenaHeader named `header`, and
+/// consists of atomics.
 template <class Layout>
 class SharedArena {
  public:
@@ -117,10 +122,15 @@ class SharedArena {
     if (self_ == arena_owner) close(static_cast<int>(address_.descriptor));
   }
 
+  /// What is in it.
   Layout& operator*() const noexcept { return layout_; }
+  /// What is in it.
   Layout* operator->() const noexcept { return &layout_; }
+  /// The number of this process.
   unsigned self() const noexcept { return self_; }
+  /// Whether this process made it.
   bool is_owner() const noexcept { return self_ == arena_owner; }
+  /// By what others find it.
   const ArenaAddress& address() const noexcept { return address_; }
 
   /// The packed identity of the member with that number; 0 if there is none.

@@ -21,6 +21,7 @@
 
 namespace anyplace::backend {
 
+/// An interprocess event: a place in an arena, which is the process's own or another's. Thread-safe.
 class SharedEvent {
  public:
   using State = EventArena::State;
@@ -51,6 +52,7 @@ class SharedEvent {
     return std::make_unique<SharedEvent>(std::move(arena), bytes.number, false);
   }
 
+  /// The event `number` of the arena; with `own` its place is given back at the end.
   SharedEvent(std::shared_ptr<EventArena> arena, std::uint32_t number, bool own) noexcept
       : arena_(std::move(arena)), number_(number), own_(own) {}
   SharedEvent(const SharedEvent&) = delete;  // its place is given back once
@@ -59,11 +61,13 @@ class SharedEvent {
     if (own_) arena_->give_event(number_);
   }
 
+  /// Writes by what other processes find it.
   void export_to(anyplace_ipc_handle& out) const noexcept {
     const ArenaAddress& address = arena_->address();
     write_ipc_bytes(Bytes{address.owner.start, address.nonce, address.owner.pid, address.descriptor, number_, 0}, out);
   }
 
+  /// The arena that it is in.
   const std::shared_ptr<EventArena>& arena() const noexcept { return arena_; }
 
   /// The most recent record, whichever process made it. It is good for as long as the event's arena is kept.

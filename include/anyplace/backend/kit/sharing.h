@@ -32,12 +32,14 @@ class Sharing {
   using Device = typename Vendor::Device;
   using Access = typename Vendor::Access;
 
+  /// Keeps who reaches the memory of `owner`, which outlives it.
   explicit Sharing(Device& owner) noexcept : owner_(owner) {}
   Sharing(const Sharing&) = delete;  // one per device
   Sharing& operator=(const Sharing&) = delete;
 
   /// The access that another device has or, with `may` false, loses.
   static Access access_of(typename Device::Native device, bool may) noexcept { return Vendor::access_of(device, may); }
+  /// Whether `device` can reach the memory of `peer`. Throws what the vendor reports.
   static bool can_access(Device& device, Device& peer) {
     bool can = false;
     const auto made = Vendor::can_access(device, peer, can);

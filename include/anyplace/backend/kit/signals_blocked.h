@@ -15,6 +15,7 @@ namespace anyplace::backend {
 /// keeps it. Signals for faults of the thread itself are not blocked.
 class SignalsBlocked {
  public:
+  /// Blocks them, and remembers what was blocked before.
   SignalsBlocked() noexcept {
     sigset_t blocked;
     sigfillset(&blocked);

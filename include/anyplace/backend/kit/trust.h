@@ -41,6 +41,7 @@ struct Distrust {
   std::string remedy = {};   ///< what would be right
   int error = 0;             ///< the errno, where a part of the path couldn't be looked at
 
+  /// Whether the path isn't trusted.
   explicit operator bool() const noexcept { return !problem.empty(); }
 };
 

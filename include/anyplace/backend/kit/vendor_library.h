@@ -19,8 +19,12 @@ namespace anyplace::backend {
 
 /// How a table of entries asks for a function: an OPTIONAL one may be missing and is then null, and its capability
 /// absent.
-enum class Need { REQUIRED, OPTIONAL };
+enum class Need {
+  REQUIRED,  ///< without it the library is too old
+  OPTIONAL,  ///< it may be missing
+};
 
+/// A vendor's library that was opened, if it is there. It is never closed.
 class VendorLibrary {
  public:
   VendorLibrary() = default;
@@ -47,10 +51,12 @@ class VendorLibrary {
   static VendorLibrary loaded(const char* name) noexcept {
     return {dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD), name};
   }
+  /// Whether it is there.
   explicit operator bool() const noexcept { return handle_ != nullptr; }
 
   /// The function that the library exports under that name; null if there is none.
   void* find(const char* exported) const noexcept { return dlsym(handle_, exported); }
+  /// Reads the function of that name; null if there is none.
   template <class Function>
   void read(const char* exported, Function& out) const noexcept {
     out = reinterpret_cast<Function>(find(exported));

@@ -70,11 +70,12 @@ class VirtualMemory {
 
   /// Memory of a device without an address.
   struct Physical {
-    Device* device = nullptr;
-    typename Vendor::Physical handle{};
-    std::uint64_t bytes = 0;
+    Device* device = nullptr;            ///< whose memory it is
+    typename Vendor::Physical handle{};  ///< the vendor's handle of it
+    std::uint64_t bytes = 0;             ///< its size
   };
 
+  /// Addresses and memory of `device`, which outlives it.
   VirtualMemory(Device& device, typename Vendor::Sharing& sharing, typename Vendor::Memory& memory)
       : device_(device),
         sharing_(sharing),
@@ -94,17 +95,20 @@ class VirtualMemory {
   /// Whether new memory can be exported to other processes.
   bool is_shareable() const noexcept { return is_shareable_.load(std::memory_order_relaxed); }
 
+  /// The granularity of sizes and addresses, in bytes.
   std::uint64_t granularity() const {
     std::uint64_t bytes = 0;
     device_.check(Vendor::granularity(device_.id(), bytes));
     return bytes;
   }
+  /// Does what the entry virtual_reserve does.
   anyplace_address reserve(std::uint64_t bytes) {
     const typename Vendor::Scope scope(device_);
     anyplace_address address = 0;
     device_.check(Vendor::reserve(address, bytes));
     return address;
   }
+  /// Does what the entry virtual_release does.
   void release(anyplace_address address, std::uint64_t bytes) {
     const typename Vendor::End scope(device_);
     const std::lock_guard lock(mutex_);
@@ -112,12 +116,15 @@ class VirtualMemory {
     // Mappings that couldn't be unmapped are gone with their addresses, which may be reserved again.
     mappings_.erase(mappings_.lower_bound(address), mappings_.lower_bound(address + bytes));
   }
+  /// Does what the entry physical_create does. The caller destroys it.
   Physical* create(std::uint64_t bytes);
+  /// Does what the entry physical_destroy does. A failure is thrown, and the object is gone all the same.
   static void destroy(Physical* physical) {
     const std::unique_ptr<Physical> ended(physical);
     const typename Vendor::End scope(*ended->device);
     scope.end([&] { return Vendor::destroy(ended->handle); });
   }
+  /// Does what the entry virtual_map does.
   void map(anyplace_address address, const Physical& physical) {
     map_all(address, 1, [&](std::uint64_t /*index*/) -> const Physical& { return physical; });
   }

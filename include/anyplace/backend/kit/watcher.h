@@ -28,6 +28,7 @@ class Watched {
   ~Watched() = default;
 };
 
+/// A thread that looks after what nobody waits for, as long as there is something.
 class Watcher {
  public:
   /// The pointer `thread_name` is kept; the system allows 15 characters. `watched` must outlive stop().

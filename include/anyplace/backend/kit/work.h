@@ -41,8 +41,8 @@ namespace anyplace::backend {
 /// The links of an intrusive list, so that joining and leaving it allocates nothing.
 template <class Stream>
 struct StreamLinks {
-  Stream* next = nullptr;
-  Stream* previous = nullptr;
+  Stream* next = nullptr;      ///< the stream that was added after it
+  Stream* previous = nullptr;  ///< the stream that was added before it
 };
 
 template <class Vendor>
@@ -89,11 +89,12 @@ class Work {
  public:
   using Device = typename Vendor::Device;
   using Result = typename Device::Result;
-  using NativeStream = typename Device::Stream;
+  using NativeStream = typename Device::Stream;  ///< the vendor's stream
   using Stream = typename Vendor::Stream;
   using Marker = backend::Marker<typename Vendor::Events>;
   using EventPool = backend::EventPool<typename Vendor::Events>;
 
+  /// Work of `device`, with markers of `pool`; both outlive it.
   Work(Device& device, EventPool& pool) noexcept : device_(device), pool_(pool) {}
   Work(const Work&) = delete;  // streams are linked into it
   Work& operator=(const Work&) = delete;
@@ -101,6 +102,7 @@ class Work {
   /// Makes the vendor's call.
   static Result destroy(Device& device, NativeStream stream) noexcept { return Vendor::destroy(device, stream); }
 
+  /// Adds a stream, whose work counts from now on.
   void add(Stream& stream) noexcept;
   /// Removes a stream that was added; it returns at once, and the stream's work completes. The vendor's stream is
   /// destroyed only if the backend made it. Throws nothing if the device is lost. The stream is removed in any case.
@@ -114,16 +116,19 @@ class Work {
     const std::shared_ptr<Marker> marker = mark(stream);
     return marker == nullptr || poll_until(deadline, [&] { return marker->is_over(); });
   }
+  /// All work that was submitted up to now. Puts markers into the streams; throws what the vendor reports.
   PendingWork<Vendor> pending();
   /// Whether all work is over now. Unlike pending() it puts no markers into the streams, so a concurrent query of a
   /// stream sees only its own work.
   bool is_idle();
   /// Destroys the retired streams whose work is over, and releases the markers that are.
   void sweep() noexcept;
+  /// Whether streams were ended whose work isn't known to be over.
   bool any_retired() const noexcept { return retired_count_.load(std::memory_order_acquire) != 0; }
   /// Called when all work is over: releases everything and destroys the remaining streams that the backend made.
   /// Returns the first failure to destroy a stream, also of an earlier sweep.
   Result close() noexcept;
+  /// The first failure to destroy a stream; success if there was none.
   Result failure() const noexcept { return failed_.load(std::memory_order_acquire); }
 
  private:
