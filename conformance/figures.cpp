@@ -55,7 +55,7 @@ std::int64_t address_space() {
   std::ifstream file("/proc/self/statm");
   std::int64_t pages = 0;
   file >> pages;
-  return pages * 4096;
+  return pages * sysconf(_SC_PAGESIZE);
 }
 
 /// Bytes of the heap for one operation. A vendor's library may remember each allocation that there ever was.

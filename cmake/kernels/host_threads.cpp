@@ -15,7 +15,7 @@
 // Invariant: a block's strands all run on the thread of the host that was given the block.
 #include <anyplace/device_code/host_block.h>
 #include <sys/mman.h>
-#if !defined(__x86_64__)
+#if !defined(__x86_64__) && !defined(__aarch64__)
 #include <ucontext.h>
 #endif
 #include <unistd.h>
@@ -60,17 +60,27 @@ constinit thread_local BlockState block_state{};
 
 namespace {
 
-// -- Another stack. On x86-64 that is a function of ours, for which a call from one stack returns on another: a barrier
-// is met by each thread of each block, and swapcontext() makes system calls for the mask of signals, which strands
-// share.
+// -- Another stack. On x86-64 and aarch64 that is a function of ours, for which a call from one stack returns on
+// another: a barrier is met by each thread of each block, and swapcontext() makes system calls for the mask of signals,
+// which strands share.
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 struct Context {
   void* stack_pointer;
 };
 extern "C" __attribute__((visibility("hidden"))) void anyplace_switch_stack(void** from, void* to) noexcept;
-// What a function may not change is kept on the stack that is left, behind the return address. Strands have one set of
+void change(Context& from, const Context& to) noexcept { anyplace_switch_stack(&from.stack_pointer, to.stack_pointer); }
+#else
+using Context = ucontext_t;
+void change(Context& from, const Context& to) noexcept { swapcontext(&from, &to); }
+#endif
+
+// What a function may not change is kept on the stack that is left, with the return address. Strands have one set of
 // control words for floating-point numbers, as a kernel on a device can't change any.
+//
+// begin_at() makes `context` begin with `run`, which doesn't return, on the stack from `bottom` to `top`, a multiple
+// of 16.
+#if defined(__x86_64__)
 asm(R"(
   .pushsection .text
   .hidden anyplace_switch_stack
@@ -99,18 +109,71 @@ anyplace_switch_stack:
   .popsection
 )");
 
-/// Makes `context` begin with `run`, which doesn't return, on the stack that ends at `top`, a multiple of 16.
-void begin_at(Context& context, void* top, void (*run)()) noexcept {
+void begin_at(Context& context, void* /*bottom*/, void* top, void (*run)()) noexcept {
   auto** frame = static_cast<void**>(top);
   *--frame = nullptr;  // where `run` would return to; behind it the stack is aligned as a function expects
   *--frame = reinterpret_cast<void*>(run);
   for (int i = 0; i < 6; ++i) *--frame = nullptr;
   context.stack_pointer = frame;
 }
-void change(Context& from, const Context& to) noexcept { anyplace_switch_stack(&from.stack_pointer, to.stack_pointer); }
+#elif defined(__aarch64__)
+// The hint is `bti c`, where indirect branches may land; older processors ignore it. The return address isn't signed,
+// as nobody could have signed that of a strand that begins. Nor is it taken in x30, which the caller expects to have
+// lost: with nothing there, `run` returns nowhere, and what walks up the stack ends at it.
+asm(R"(
+  .pushsection .text
+  .hidden anyplace_switch_stack
+  .globl anyplace_switch_stack
+  .type anyplace_switch_stack, @function
+  .p2align 4
+anyplace_switch_stack:
+  .cfi_startproc
+  hint #34
+  stp x29, x30, [sp, #-160]!
+  stp x19, x20, [sp, #16]
+  stp x21, x22, [sp, #32]
+  stp x23, x24, [sp, #48]
+  stp x25, x26, [sp, #64]
+  stp x27, x28, [sp, #80]
+  stp d8, d9, [sp, #96]
+  stp d10, d11, [sp, #112]
+  stp d12, d13, [sp, #128]
+  stp d14, d15, [sp, #144]
+  mov x9, sp
+  str x9, [x0]
+  mov sp, x1
+  ldp d14, d15, [sp, #144]
+  ldp d12, d13, [sp, #128]
+  ldp d10, d11, [sp, #112]
+  ldp d8, d9, [sp, #96]
+  ldp x27, x28, [sp, #80]
+  ldp x25, x26, [sp, #64]
+  ldp x23, x24, [sp, #48]
+  ldp x21, x22, [sp, #32]
+  ldp x19, x20, [sp, #16]
+  ldp x29, x16, [sp], #160
+  mov x30, xzr
+  ret x16
+  .cfi_endproc
+  .size anyplace_switch_stack, . - anyplace_switch_stack
+  .popsection
+)");
+
+void begin_at(Context& context, void* /*bottom*/, void* top, void (*run)()) noexcept {
+  constexpr int registers = 20;
+  auto** const frame = static_cast<void**>(top) - registers;
+  for (int i = 0; i < registers; ++i) frame[i] = nullptr;
+  frame[1] = reinterpret_cast<void*>(run);
+  context.stack_pointer = frame;
+}
 #else
-using Context = ucontext_t;
-void change(Context& from, const Context& to) noexcept { swapcontext(&from, &to); }
+void begin_at(Context& context, void* bottom, void* top, void (*run)()) noexcept {
+  getcontext(&context);
+  context.uc_stack.ss_sp = bottom;
+  context.uc_stack.ss_size = static_cast<size_t>(static_cast<char*>(top) - static_cast<char*>(bottom));
+  context.uc_link = nullptr;
+  makecontext(&context, run, 0);
+}
 #endif
 
 struct Strand {
@@ -411,16 +474,8 @@ Strand& new_strand() {
 #elif defined(ANYPLACE_STRANDS_TSAN)
   strand.sanitizer_fiber = __tsan_create_fiber(0);
 #endif
-#if defined(__x86_64__)
-  begin_at(strand.context, static_cast<char*>(const_cast<void*>(strand.bottom)) + strand.bytes - strand.unused,
-           run_strand);
-#else
-  getcontext(&strand.context);
-  strand.context.uc_stack.ss_sp = const_cast<void*>(strand.bottom);
-  strand.context.uc_stack.ss_size = strand.bytes - strand.unused;
-  strand.context.uc_link = nullptr;
-  makecontext(&strand.context, run_strand, 0);
-#endif
+  char* const bottom = static_cast<char*>(const_cast<void*>(strand.bottom));
+  begin_at(strand.context, bottom, bottom + strand.bytes - strand.unused, run_strand);
   return strand;
 }
 

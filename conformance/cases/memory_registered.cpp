@@ -2,6 +2,7 @@
 // Host memory after it was unregistered: it belongs to the application again, which may unmap it and map it anew, and
 // copies use the new pages.
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -11,9 +12,9 @@
 namespace anyplace::conformance::memory_registered_cases {
 namespace {
 
-constexpr std::uint64_t page = 4096;
+const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 constexpr std::uint64_t pages = 64;
-constexpr std::uint64_t bytes = pages * page;
+const std::uint64_t bytes = pages * page;
 
 /// Pages of the application at fixed addresses, where it can map other pages.
 class Pages {

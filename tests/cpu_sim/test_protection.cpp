@@ -7,6 +7,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "graphs.h"
@@ -22,7 +23,9 @@ using namespace cpu_sim_test;
 namespace {
 
 constexpr unsigned char fresh = 0xCB;
-constexpr std::uint64_t bytes = 4096;  // With whole pages the guards are at both ends.
+// With a whole page the guards are at both ends.
+const auto bytes = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+const std::string all_bytes = std::to_string(bytes) + " bytes";
 
 Environment by(const std::string& how) { return Environment{{"PROTECT", how}}; }
 
@@ -83,7 +86,7 @@ std::vector<unsigned char> read(Stream& stream, std::uint64_t address, std::uint
 TEST_CASE("Given protected memory, When the host reads it, Then it is told where and by whom it was allocated",
           "[.protected]") {
   caught([](Plugin& plugin) { static_cast<void>(*at(plugin.allocate(bytes) + 16)); },
-         {"anyplace: cpu_sim: SIGSEGV: the host ", "byte 16 of device memory of cpu_sim:0, 4096 bytes at 0x",
+         {"anyplace: cpu_sim: SIGSEGV: the host ", "byte 16 of device memory of cpu_sim:0, " + all_bytes + " at 0x",
           "pinned or managed memory", "allocated by memory_allocate, on thread ", "test_cpu_sim", "accessed by "});
 }
 
@@ -95,9 +98,9 @@ TEST_CASE("Given protected memory, When the host writes to it, Then it is caught
 TEST_CASE("Given protected memory, When the host accesses the byte before or behind it, Then it is told which",
           "[.protected]") {
   caught([](Plugin& plugin) { *at(plugin.allocate(bytes) - 1) = 1; },
-         {"1 bytes before the beginning of device memory of cpu_sim:0, 4096 bytes"});
+         {"1 bytes before the beginning of device memory of cpu_sim:0, " + all_bytes});
   caught([](Plugin& plugin) { *at(plugin.allocate(bytes) + bytes) = 1; },
-         {"1 bytes behind the last of device memory of cpu_sim:0, 4096 bytes"});
+         {"1 bytes behind the last of device memory of cpu_sim:0, " + all_bytes});
 }
 
 TEST_CASE("Given protected memory that was freed, Then the report has who freed it", "[.protected]") {

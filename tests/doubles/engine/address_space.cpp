@@ -16,20 +16,24 @@
 namespace anyplace::doubles {
 namespace {
 
-constexpr uint64_t page_bytes = 4096;
 constexpr uint64_t least_arena = uint64_t{8} << 30U;
 constexpr uint64_t most_bytes = uint64_t{1} << 56U;  // more than any process has
 constexpr uint64_t times_memory = 4;                 // addresses for each byte of memory, so that freed ones rest
 constexpr uint64_t garbage = 64 * 1024;              // of new memory is filled, as what it holds is undefined
 
+/// Of the machine: what can be opened and closed at once.
+uint64_t page_bytes() {
+  static const auto bytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
 uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }  // NOLINT: addresses are numbers here
 
 /// Takes the memory from behind the addresses; they stay taken.
 /// All pages that the range touches.
 void close_range(uint64_t start, uint64_t bytes) {
-  const uint64_t page = start & ~(page_bytes - 1);
-  mmap(pointer(page), round_up(start + bytes - page, page_bytes), PROT_NONE,
+  const uint64_t page = start & ~(page_bytes() - 1);
+  mmap(pointer(page), round_up(start + bytes - page, page_bytes()), PROT_NONE,
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
@@ -51,7 +55,7 @@ AddressSpace::Arena& AddressSpace::arena_of(const Block& block) {
 }
 
 bool AddressSpace::open(Arena& arena) {
-  return arena.start != 0 || open(arena, round_up(std::max(least_arena, arena.limit * times_memory), page_bytes));
+  return arena.start != 0 || open(arena, round_up(std::max(least_arena, arena.limit * times_memory), page_bytes()));
 }
 
 bool AddressSpace::open(Arena& arena, uint64_t bytes) {
@@ -69,7 +73,7 @@ uint64_t AddressSpace::place(Arena& arena, uint64_t bytes, uint64_t alignment) {
   bool wrapped = false;
   uint64_t at = round_up(arena.next, alignment);
   for (;;) {
-    if (at + bytes + page_bytes > arena.start + arena.bytes) {
+    if (at + bytes + page_bytes() > arena.start + arena.bytes) {
       if (wrapped) return 0;
       wrapped = true;
       at = round_up(arena.start, alignment);
@@ -78,21 +82,21 @@ uint64_t AddressSpace::place(Arena& arena, uint64_t bytes, uint64_t alignment) {
     uint64_t behind = 0;  // the end of something in the way
     auto block = blocks_.lower_bound(at);
     if (block != blocks_.begin()) --block;
-    for (; block != blocks_.end() && block->first < at + bytes + page_bytes; ++block) {
-      const uint64_t end = block->first + round_up(block->second.bytes, page_bytes) + page_bytes;
+    for (; block != blocks_.end() && block->first < at + bytes + page_bytes(); ++block) {
+      const uint64_t end = block->first + round_up(block->second.bytes, page_bytes()) + page_bytes();
       if (in_the_way(block->second) && end > at) behind = std::max(behind, end);
     }
     auto range = reserved_.lower_bound(at);
     if (range != reserved_.begin()) --range;
-    for (; range != reserved_.end() && range->first < at + bytes + page_bytes; ++range) {
-      if (range->first + range->second.bytes + page_bytes > at) {
-        behind = std::max(behind, range->first + range->second.bytes + page_bytes);
+    for (; range != reserved_.end() && range->first < at + bytes + page_bytes(); ++range) {
+      if (range->first + range->second.bytes + page_bytes() > at) {
+        behind = std::max(behind, range->first + range->second.bytes + page_bytes());
       }
     }
     if (behind == 0) break;
     at = round_up(behind, alignment);
   }
-  arena.next = at + bytes + page_bytes;
+  arena.next = at + bytes + page_bytes();
   forget_freed(at, at + bytes);
   return at;
 }
@@ -108,7 +112,7 @@ void AddressSpace::forget_freed(uint64_t start, uint64_t end) {
 
 void AddressSpace::set_alignment(uint64_t alignment) {
   const std::lock_guard lock(mutex_);
-  offset_ = alignment % page_bytes;
+  offset_ = alignment % page_bytes();
 }
 
 void AddressSpace::put_device_blocks_into_files() {
@@ -142,9 +146,9 @@ void AddressSpace::close_block(const Block& block) {
   close_range(block.start, block.bytes);
   const auto in_file = in_files_.find(block.start);
   if (in_file == in_files_.end()) return;
-  const uint64_t page = in_file->second & ~(page_bytes - 1);
+  const uint64_t page = in_file->second & ~(page_bytes() - 1);
   fallocate(arena_of(block).file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(page),
-            static_cast<off_t>(round_up(in_file->second + block.bytes - page, page_bytes)));
+            static_cast<off_t>(round_up(in_file->second + block.bytes - page, page_bytes())));
   in_files_.erase(in_file);
 }
 
@@ -179,8 +183,8 @@ uint64_t AddressSpace::allocate(Block model, uint64_t bytes) {
   Arena& arena = arena_of(model);
   if (bytes > arena.limit || bytes > arena.limit - arena.used || !open(arena)) return 0;
   const uint64_t offset = model.kind == MemoryKind::device || model.kind == MemoryKind::managed ? offset_ : 0;
-  const uint64_t pages = round_up(bytes + offset, page_bytes);
-  const uint64_t page = place(arena, pages, page_bytes);
+  const uint64_t pages = round_up(bytes + offset, page_bytes());
+  const uint64_t page = place(arena, pages, page_bytes());
   if (page == 0) return 0;
   if (!open_pages(arena, model, page, pages)) {
     close_range(page, pages);
@@ -263,10 +267,10 @@ int AddressSpace::share(uint64_t start, uint64_t& lead) {
   const std::lock_guard lock(mutex_);
   const auto found = blocks_.find(start);
   if (found == blocks_.end() || found->second.kind != MemoryKind::device) return -1;
-  const uint64_t page = start & ~(page_bytes - 1);
+  const uint64_t page = start & ~(page_bytes() - 1);
   lead = start - page;
   if (const auto known = shared_.find(start); known != shared_.end()) return known->second;
-  const uint64_t pages = round_up(lead + found->second.bytes, page_bytes);
+  const uint64_t pages = round_up(lead + found->second.bytes, page_bytes());
   const int file = memfd_create("double's memory", MFD_CLOEXEC);
   if (file < 0) return -1;
   for (uint64_t done = 0; done < pages;) {
@@ -289,8 +293,8 @@ uint64_t AddressSpace::open_shared(Block model, int file, uint64_t lead, uint64_
   const std::lock_guard lock(mutex_);
   Arena& arena = arena_of(model);
   if (!open(arena)) return 0;
-  const uint64_t pages = round_up(lead + bytes, page_bytes);
-  const uint64_t page = place(arena, pages, page_bytes);
+  const uint64_t pages = round_up(lead + bytes, page_bytes());
+  const uint64_t page = place(arena, pages, page_bytes());
   if (page == 0) return 0;
   if (mmap(pointer(page), pages, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, static_cast<off_t>(offset)) ==
       MAP_FAILED) {
@@ -368,7 +372,7 @@ std::vector<Block> AddressSpace::live() {
 
 uint64_t AddressSpace::reserve(int device, uint64_t bytes, uint64_t alignment) {
   const std::lock_guard lock(mutex_);
-  alignment = std::max(alignment, page_bytes);
+  alignment = std::max(alignment, page_bytes());
   if (bytes > most_bytes || alignment > most_bytes) return 0;
   uint64_t start = 0;
   for (Arena& region : regions_) {
@@ -378,7 +382,7 @@ uint64_t AddressSpace::reserve(int device, uint64_t bytes, uint64_t alignment) {
   if (start == 0) {
     // Room for two, so that the addresses of one that is released rest.
     Arena region;
-    if (!open(region, round_up(std::max(least_arena, 2 * (bytes + alignment + page_bytes)), page_bytes))) return 0;
+    if (!open(region, round_up(std::max(least_arena, 2 * (bytes + alignment + page_bytes())), page_bytes()))) return 0;
     start = place(regions_.emplace_back(region), bytes, alignment);
   }
   if (start != 0) reserved_[start] = Range{bytes, device};
