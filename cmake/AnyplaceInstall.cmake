@@ -24,12 +24,19 @@ if(TARGET anyplace_command)
   endif()
 endif()
 
-# -- Documentation, as the source has it: its links from one page to another hold.
+# -- Documentation, in the folders of the source, so that links from one page to another hold; the others are mended.
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME documentation)
 install(FILES LICENSE README.md CHANGELOG.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(FILES conformance/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/conformance)
-install(FILES compilers/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/compilers)
+foreach(page IN ITEMS conformance compilers python adapters/paddle adapters/torch adapters/ur)
+  install(FILES ${page}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/${page})
+endforeach()
+file(RELATIVE_PATH headers_from_documentation ${CMAKE_INSTALL_FULL_DOCDIR} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+install(CODE "
+  get_filename_component(folder \"${CMAKE_INSTALL_DOCDIR}\" ABSOLUTE BASE_DIR \"\${CMAKE_INSTALL_PREFIX}\")
+  set(folder \"\$ENV{DESTDIR}\${folder}\")
+  set(to_headers \"${headers_from_documentation}\")
+  include(\"${PROJECT_SOURCE_DIR}/cmake/AnyplaceDocumentationLinks.cmake\")" COMPONENT documentation)
 
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 # -- CMake
