@@ -61,12 +61,15 @@ class ProcessThreads {
   bool have_changed() const noexcept;
   /// Returns all threads, by their ids. The map is made anew when there are more or fewer than before, or `anew`.
   std::map<pid_t, OpenThread>& list(bool anew);
+  /// Returns how often the map was made anew.
+  std::uint64_t listings() const noexcept { return listings_; }
 
  private:
   std::uint64_t links() const noexcept;
 
   const int folder_;
   std::uint64_t links_ = 0;  // The folder had so many at the last listing.
+  std::uint64_t listings_ = 0;
   std::map<pid_t, OpenThread> threads_;
 };
 
