@@ -151,6 +151,10 @@ class Exploring {
   std::string replay(RunFailure& failure) {
     const ScheduleReport recorded = read_schedule_report(options_.replay, ReportPart::all);
     if (!recorded.is_there) throw Refused(options_.replay + " is no report of a schedule, or can't be read");
+    if (recorded.ranks > 1) {
+      throw Refused(options_.replay + " is the report of one rank of " + std::to_string(recorded.ranks) +
+                    "; a job is run again by its strategy and its seed, as the replay line has them");
+    }
     Schedule schedule;
     schedule.seed = recorded.seed;
     for (const ScheduleChoice& choice : recorded.choices) schedule.choices.push_back(choice.taken);
@@ -196,6 +200,10 @@ class Exploring {
     ScheduleRuns runs(program(1, options_.timeout != 0 ? limit_ : longest_plain));
     const ScheduleRun first = runs.run({plain_strategy, options_.seed, {}, {}});
     require_used(first);
+    if (first.is_job() && options_.exhaustive) {
+      throw Refused("the program is a job of " + std::to_string(first.report.ranks) +
+                    " ranks, of which --exhaustive can't try all schedules; use a --strategy");
+    }
     if (first.failure) {
       exploration.search.failures.push_back({first, 0, 1});
       fs::rename(first.folder, base_ + "/plain");
@@ -209,13 +217,15 @@ class Exploring {
     unsteady_ = differing_files(first.folder, second.folder);
     fs::rename(first.folder, good_);
     if (options_.timeout == 0) limit_ = limit_of_runs(std::max(first.took, second.took));
-    calls_ = first.report.calls;
+    submissions_ = first.report.submissions;
     total_runs_ += runs.count();
   }
 
   static std::string difference_of(const ScheduleRun& first, const ScheduleRun& second) {
-    if (const std::string lines = first_difference(first.report_path(), second.report_path(), 0); !lines.empty())
-      return lines;
+    for (std::uint32_t rank = 0; rank < first.report.ranks; ++rank) {
+      const std::string lines = first_difference(first.report_path(rank), second.report_path(rank), 0);
+      if (!lines.empty()) return (first.is_job() ? "of rank " + std::to_string(rank) + ", " : "") + lines;
+    }
     if (first.failure.is_same(second.failure)) return "";
     const auto ending = [](const ScheduleRun& run) { return run.failure ? run.failure.message : std::string("good"); };
     return "with the same schedule it was first " + ending(first) + ", and then " + ending(second);
@@ -245,7 +255,7 @@ class Exploring {
     const std::string& name = options_.strategy;
     const bool is_given = std::count(name.begin(), name.end(), ':') > (name.starts_with("pct") ? 1 : 0);
     if (name.starts_with("pct:") && !is_given && choices_ != 0) return name + ":" + std::to_string(choices_);
-    if ((name == "urw" || name == "surw") && calls_ != 0) return name + ":" + std::to_string(calls_);
+    if ((name == "urw" || name == "surw") && submissions_ != 0) return name + ":" + std::to_string(submissions_);
     return name;
   }
 
@@ -288,13 +298,14 @@ class Exploring {
     own.folder = base_ + "/runs/shrinking";
     ScheduleRuns runs(own);
     if (options_.same_output && !good_.empty()) runs.compare_with(good_, unsteady_);
-    const bool shrinks = !options_.no_shrink && found.first.failure.kind != "hang";
+    const bool is_job = found.first.is_job();
+    const bool shrinks = !options_.no_shrink && found.first.failure.kind != "hang" && !is_job;
     failure.shrunk = !shrinks ? unshrunk(found.first) : shrink_failure(runs, found.first, most_shrink_runs);
-    failure.is_plain = failure.shrunk.is_replayed && failure.shrunk.deviations.empty();
+    failure.is_plain = is_job ? found.run == 0 : failure.shrunk.is_replayed && failure.shrunk.deviations.empty();
     total_runs_ += runs.count();
     fs::rename(failure.shrunk.folder, failure.folder);
     const std::string choices = failure.folder + "/choices";
-    std::ofstream(choices) << choices_text(failure.shrunk.schedule);
+    if (!is_job) std::ofstream(choices) << choices_text(failure.shrunk.schedule);
     RunVariables inherited = inherited_variables();
     const auto line = [&](const Schedule& schedule) {
       RunVariables variables = inherited;
@@ -305,6 +316,8 @@ class Exploring {
     if (has_seed) failure.by_seed = line(found.first.schedule);
     failure.replay =
         failure.shrunk.is_replayed || !has_seed ? line({"", found.first.schedule.seed, {}, {}}) : failure.by_seed;
+    // The choices of one rank aren't a schedule of the job; its seed is.
+    if (is_job) failure.replay = line(found.first.schedule);
     if (!options_.out.empty()) {
       write_schedule_pages(failure.folder, failure.folder + "/report", good_.empty() ? "" : good_ + "/report");
     }
@@ -326,7 +339,7 @@ class Exploring {
   milliseconds limit_;
   std::string good_;  ///< the folder of the plain run; "" if it isn't good
   std::set<std::string> unsteady_;
-  std::uint64_t calls_ = 0, choices_ = 0, total_runs_ = 0;
+  std::uint64_t submissions_ = 0, choices_ = 0, total_runs_ = 0;
   Progress progress_;
 };
 

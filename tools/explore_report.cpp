@@ -87,7 +87,9 @@ std::string failure_text(const ExploredFailure& failure) {
   text += field("replay", failure.replay);
   if (!failure.by_seed.empty()) text += field("by seed", failure.by_seed);
   const ShrunkFailure& shrunk = failure.shrunk;
-  if (!shrunk.is_tried) {
+  if (failure.found.first.is_job()) {
+    text += field("not shrunk", "a job of ranks is run again by its seed");
+  } else if (!shrunk.is_tried) {
     // Nothing is known of its deviations.
   } else if (!shrunk.is_replayed) {
     text += field("not shrunk", "the same choices didn't lead there again: something else decides, too");

@@ -44,12 +44,13 @@ std::string validate_settings(const std::string& folder) {
   return kept + "report=" + folder + "/validate-%p.json";
 }
 
-/// The last line of a file that isn't empty.
+/// The last line of a file that has a letter or a digit: mpirun's text of a rank that failed ends with a rule.
 std::string last_line(const std::string& path) {
   std::ifstream file(path);
   std::string last;
   for (std::string line; std::getline(file, line);) {
-    if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
+    const auto is_word = [](unsigned char c) { return std::isalnum(c) != 0 || c >= 0x80; };
+    if (std::any_of(line.begin(), line.end(), is_word)) last = line;
   }
   return printable(last);
 }
@@ -60,16 +61,39 @@ std::uint64_t hash_of(std::uint64_t hash, std::string_view text) {
 }
 
 /// The hash that the report ends with, or one of the options that were taken where it has no end.
-std::uint64_t schedule_hash(const ScheduleRun& run) {
+std::uint64_t report_hash(const ScheduleReport& report, const std::string& path) {
   std::uint64_t hash = 0;
-  const std::string& text = run.report.hash;
+  const std::string& text = report.hash;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), hash, 16);
   if (!text.empty() && error == std::errc() && end == text.data() + text.size()) return hash;
   hash = 0xcbf29ce484222325;
-  for (const ScheduleChoice& choice : read_schedule_report(run.report_path(), ReportPart::all).choices) {
+  for (const ScheduleChoice& choice : read_schedule_report(path, ReportPart::all).choices) {
     hash = hash_of(hash, std::to_string(choice.taken) + ",");
   }
   return hash;
+}
+
+/// The report's hash; of a job that of all ranks' reports.
+std::uint64_t schedule_hash(const ScheduleRun& run) {
+  std::uint64_t hash = report_hash(run.report, run.report_path());
+  for (std::uint32_t rank = 1; rank <= run.other_ranks.size(); ++rank) {
+    hash = hash_of(hash, std::to_string(report_hash(run.other_ranks[rank - 1], run.report_path(rank))));
+  }
+  return hash;
+}
+
+/// Why cpu_sim itself ended a rank of a job. The launcher's exit status may be another one.
+RunFailure failure_of_rank(const ScheduleRun& run) {
+  for (std::uint32_t rank = 0; rank <= run.other_ranks.size(); ++rank) {
+    const ScheduleReport& report = rank == 0 ? run.report : run.other_ranks[rank - 1];
+    for (const auto& [kind, text] :
+         {std::pair("diverged", &report.diverged), std::pair("deadlock", &report.deadlock)}) {
+      if (text->empty()) continue;
+      const std::string message = "rank " + std::to_string(rank) + ": " + *text;
+      return {kind, message, without_numbers(message)};
+    }
+  }
+  return {};
 }
 
 /// What the program was in when it was ended for its time.
@@ -165,6 +189,9 @@ ScheduleRun ScheduleRuns::wait() {
   std::error_code ignored;
   fs::remove(run.folder + ".choices", ignored);
   run.report = read_schedule_report(run.report_path(), ReportPart::ends);
+  for (std::uint32_t rank = 1; rank < run.report.ranks; ++rank) {
+    run.other_ranks.push_back(read_schedule_report(run.report_path(rank), ReportPart::ends));
+  }
   run.failure = judge(run);
   run.hash = schedule_hash(run);
   return run;
@@ -194,8 +221,13 @@ RunFailure ScheduleRuns::judge(const ScheduleRun& run) const {
     return failure("hang",
                    "no end within " + std::to_string(run.took.count() / 1000) + " s" + last_call(run.report_path()));
   }
-  if (run.status == diverged_status && !run.report.diverged.empty()) return failure("diverged", run.report.diverged);
-  if (run.status == deadlock_status && !run.report.deadlock.empty()) return failure("deadlock", run.report.deadlock);
+  if (!run.is_job() && run.status == diverged_status && !run.report.diverged.empty())
+    return failure("diverged", run.report.diverged);
+  if (!run.is_job() && run.status == deadlock_status && !run.report.deadlock.empty())
+    return failure("deadlock", run.report.deadlock);
+  if (run.is_job() && (run.status != 0 || run.signal != 0)) {
+    if (RunFailure ended = failure_of_rank(run)) return ended;
+  }
   if (is_validated_) {
     if (RunFailure reported = reported_by_validate(run.folder)) return reported;
   }

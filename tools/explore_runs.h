@@ -38,11 +38,13 @@ struct RunFailure {
 struct ScheduleRun : ProgramRun {
   Schedule schedule;
   std::string folder;
-  ScheduleReport report;  ///< without choices and what ran
+  ScheduleReport report;                    ///< without choices and what ran
+  std::vector<ScheduleReport> other_ranks;  ///< the same of ranks 1 and so on, if the program is a job of several
   RunFailure failure;
   std::uint64_t hash = 0;  ///< equal for equal schedules
 
-  std::string report_path() const { return folder + "/report"; }
+  std::string report_path(std::uint32_t rank = 0) const { return report_of_rank(folder + "/report", rank); }
+  bool is_job() const noexcept { return report.ranks > 1; }
 };
 
 /// The program and the rules of its runs.

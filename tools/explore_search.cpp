@@ -21,6 +21,9 @@ void take(SearchResult& result, ScheduleRun run, std::uint64_t number) {
   result.schedules.insert(run.hash);
   result.longest = std::max(result.longest, run.report.choice_count);
   result.uncontrolled.insert(run.report.uncontrolled.begin(), run.report.uncontrolled.end());
+  for (const ScheduleReport& other : run.other_ranks) {
+    result.uncontrolled.insert(other.uncontrolled.begin(), other.uncontrolled.end());
+  }
   if (run.failure) {
     const auto is_known = [&](const FoundFailure& known) { return known.first.failure.is_same(run.failure); };
     const auto known = std::find_if(result.failures.begin(), result.failures.end(), is_known);

@@ -13,6 +13,8 @@ namespace {
 
 using Line = nlohmann::json;
 
+constexpr std::int64_t most_ranks = 4096;  // A report that names more is damaged.
+
 /// An element of an array of the line, or null where there is none.
 const Line& element(const Line& line, const char* name, std::size_t index) {
   static const Line none;
@@ -89,10 +91,12 @@ void add_line(const Line& line, ScheduleReport& report) {
   } else if (line.contains("anyplace_cpu_sim_report")) {
     const Line seed = line.value("seed", Line());
     if (seed.is_number_unsigned()) report.seed = seed.get<std::uint64_t>();
+    report.ranks =
+        static_cast<std::uint32_t>(std::clamp<std::int64_t>(number_or(line.value("ranks", Line()), 1), 1, most_ranks));
   } else if (line.contains("end")) {
     report.is_ended = true;
     report.choice_count = static_cast<std::uint64_t>(number_or(line.value("choices", Line()), 0));
-    report.calls = static_cast<std::uint64_t>(number_or(line.value("calls", Line()), 0));
+    report.submissions = static_cast<std::uint64_t>(number_or(line.value("submissions", Line()), 0));
     report.hash = text_of(line.value("hash", Line()));
   } else if (line.contains("deadlock")) {
     report.deadlock = text_of(line["deadlock"]);
@@ -155,6 +159,10 @@ ScheduleReport read_schedule_report(const std::string& path, ReportPart part) {
     if (line.is_object()) add_line(line, report);
   }
   return report;
+}
+
+std::string report_of_rank(const std::string& path, std::uint32_t rank) {
+  return rank == 0 ? path : path + "." + std::to_string(rank);
 }
 
 std::string first_difference(const std::string& path, const std::string& other, std::uint64_t skipped) {

@@ -74,13 +74,14 @@ struct ScheduleStep {
 struct ScheduleReport {
   bool is_there = false;  ///< the program used cpu_sim in its deterministic mode
   std::uint64_t seed = 0;
+  std::uint32_t ranks = 1;  ///< how many processes the job has that this one is a rank of
   std::vector<ScheduleChoice> choices;
   std::vector<ScheduleRan> ran;
   std::vector<ScheduleStep> steps;
   std::string deadlock, diverged;         ///< "" if there is none
   std::vector<std::string> uncontrolled;  ///< what the mode couldn't decide
   bool is_ended = false;                  ///< the backend was shut down; else the following are 0
-  std::uint64_t choice_count = 0, calls = 0;
+  std::uint64_t choice_count = 0, submissions = 0;
   std::string hash;
 };
 
@@ -92,6 +93,9 @@ enum class ReportPart {
 
 /// Reads the file; one that isn't there is a report of a program that doesn't use the mode.
 ScheduleReport read_schedule_report(const std::string& path, ReportPart part);
+
+/// The report of another rank of the job whose rank 0 writes to `path`.
+std::string report_of_rank(const std::string& path, std::uint32_t rank);
 
 /// The first line, behind `skipped` ones, in which two reports of the same schedule differ, as a sentence; "" if they
 /// are equal.

@@ -149,6 +149,10 @@ class CommandQueue {
   static void* tail_of(T& command) noexcept {
     return reinterpret_cast<Entry*>(&command) + units_of(sizeof(T));
   }
+  template <class T>
+  static const void* tail_of(const T& command) noexcept {
+    return reinterpret_cast<const Entry*>(&command) + units_of(sizeof(T));
+  }
 
   // -- The front. These are called only while something that was submitted has not been popped.
   Entry& front() noexcept {

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "failure.h"
@@ -37,7 +37,7 @@ pid_t this_thread() noexcept { return static_cast<pid_t>(syscall(SYS_gettid)); }
 bool is_polling_thread() noexcept {
   char name[16] = "";
   pthread_getname_np(pthread_self(), name, sizeof(name));
-  return std::strcmp(name, "anyplace-poll") == 0 || std::strcmp(name, "anyplace-trace") == 0;
+  return name == std::string_view("anyplace-poll") || name == std::string_view("anyplace-trace");
 }
 
 bool are_complete(std::span<const Record> records) noexcept {
@@ -136,8 +136,8 @@ bool Director::begin_call(const char* name) {
   caller.call = name;
   if (time_ != nullptr) caller.time_ns = now_ns() + time_->call_ns();
   const bool is_timely = time_ == nullptr || ready_.empty();
-  if (is_timely && callers_.size() == 1 && holder_ == nullptr && !directing_ && !threads_.have_changed()) {
-    holder_ = &caller;  // There is nobody to choose from.
+  if (is_timely && callers_.size() == 1 && holder_ == nullptr && !directing_ && is_alone()) {
+    holder_ = &caller;  // There is nobody to choose from, and nothing to wait for.
   } else {
     take_turn(lock, caller, Caller::State::enters);
   }
@@ -159,7 +159,11 @@ void Director::end_call(Outcome outcome) {
   if (outcome == Outcome::changed) caller.in_vain = 0;
   if (outcome == Outcome::not_ready) ++caller.in_vain;
   caller.time_ns = now_ns();
-  if (outcome != Outcome::nothing && !stopped_) take_turn(lock, caller, Caller::State::returns);
+  if (outcome == Outcome::waited) caller.submissions = 0;
+  if (outcome >= Outcome::changed && !stopped_) {
+    submissions_ = std::max(submissions_, ++caller.submissions);
+    take_turn(lock, caller, Caller::State::returns);
+  }
   give_turn(&caller);
 }
 
@@ -287,7 +291,10 @@ std::vector<Director::Candidate> Director::candidates() {
     // A wait is over when what it is for has happened, which was just now.
     if (caller->state == Caller::State::waits) caller->time_ns = std::max(caller->time_ns, now_ns());
     candidate.time_ns = caller->time_ns;
-    candidate.option = {actor_of_thread(caller->number), true, false, caller->calls, 0, 0, 0};
+    candidate.option.actor = actor_of_thread(caller->number);
+    candidate.option.is_thread = true;
+    candidate.option.done = caller->calls;
+    candidate.option.submitted = caller->submissions;
     found.push_back(std::move(candidate));
   }
   std::sort(found.begin(), found.end(),
@@ -447,7 +454,11 @@ std::size_t Director::choose_in_call(const char* kind, const std::vector<std::st
   if (holder_->number == unnumbered) holder_->number = numbers_++;  // There was nobody to choose from when it came.
   std::vector<Option> options;
   for (std::size_t way = 0; way < what.size(); ++way) {
-    options.push_back({actor_of_way(holder_->number, way), false, false, holder_->calls, 1, 0, 0});
+    Option option;
+    option.actor = actor_of_way(holder_->number, way);
+    option.done = holder_->calls;
+    option.left = 1;
+    options.push_back(option);
   }
   const std::size_t taken = ask(options, 0, what);
   report_in_call(kind, taken, what);

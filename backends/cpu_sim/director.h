@@ -93,6 +93,7 @@ class Director {
   bool begin_call(const char* name);
   enum class Outcome : std::uint8_t {
     nothing,   // The call has changed nothing.
+    waited,    // The call has waited for something that is done now.
     changed,   // What is ready may have changed.
     not_ready  // The call asked whether something is done, and it isn't.
   };
@@ -130,6 +131,7 @@ class Director {
     State state = State::outside;
     const char* call = "";
     std::uint64_t calls = 0;
+    std::uint64_t submissions = 0;         // Option::submitted
     std::int64_t time_ns = 0;              // With a profile: it can go on at this time.
     std::span<const Record> records;       // It waits for them.
     std::int64_t deadline_ns = INT64_MAX;  // It waits until this virtual time.
@@ -215,6 +217,7 @@ class Director {
 
   // -- Rest (director_rest.cpp). All are called under mutex_.
   void settle(Lock& lock);
+  bool is_alone();
   bool own_work_is_over() const noexcept;
   bool own_work_goes_on() const noexcept;
   bool look_at_threads(std::int64_t patience_ns);
@@ -281,11 +284,13 @@ class Director {
   std::int64_t receiver_before_ns_ = 0;  // The thread that receives had computed so long then.
   std::int64_t receiver_began_ns_ = 0;   // It had computed so long when the supervisor saw the process at rest first.
   ProcessThreads threads_;
+  std::uint64_t alone_at_ = 0;       // At this listing of threads_ the program had one thread.
   std::set<std::string> said_;       // These uncontrolled things are in the report.
   std::int64_t stuck_since_ns_ = 0;  // Since this real time there has been nothing to choose from; 0 if there is.
   std::uint64_t choices_ = 0;
   std::uint64_t ran_ = 0;
   std::uint64_t calls_ = 0;
+  std::uint64_t submissions_ = 0;  // A caller had so many submissions at most.
 };
 
 /// Returns the time that the devices' clocks show: virtual time in the deterministic mode.

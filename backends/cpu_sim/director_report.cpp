@@ -141,8 +141,9 @@ void Director::report_end() {
     std::fprintf(stderr, "%sthe program and the file of choices diverge at %s\n", name_.c_str(), text.c_str());
   }
   const std::string hash = report_.hash_text();
-  report_.line("{\"end\":1,\"choices\":" + number(choices_) + ",\"ran\":" + number(ran_) + ",\"uncontrolled\":" +
-               number(said_.size()) + ",\"calls\":" + number(calls_) + ",\"hash\":\"" + hash + "\"}");
+  report_.line("{\"end\":1,\"choices\":" + number(choices_) + ",\"ran\":" + number(ran_) +
+               ",\"uncontrolled\":" + number(said_.size()) + ",\"calls\":" + number(calls_) +
+               ",\"submissions\":" + number(submissions_) + ",\"hash\":\"" + hash + "\"}");
   if (prints_hash_) std::fprintf(stderr, "%sschedule %s\n", name_.c_str(), hash.c_str());
 }
 

@@ -15,6 +15,12 @@
 namespace anyplace::cpu_sim {
 namespace {
 
+/// Returns whether the thread with that name polls, in real time: nobody waits for what it does. The core's other
+/// thread, anyplace-serve, does what the program has left to it, as a thread of the program's.
+bool acts_in_real_time(const std::string& name) {
+  return name == "anyplace-poll" || name == "anyplace-trace" || name == "anyplace-ranks";
+}
+
 // An operation is usually over within this time; only then is the kernel asked what its thread does.
 constexpr std::chrono::milliseconds soon(2);
 // An operation, or a thread between two calls, that computes for longer than this, in its own processor time, isn't
@@ -69,6 +75,19 @@ bool Director::has_own_work(pid_t thread) const noexcept {
                      [thread](const auto& each) { return each->id == thread && each->task != nullptr; }) ||
          std::any_of(host_threads_.begin(), host_threads_.end(),
                      [thread](const auto& each) { return each.second.id == thread && each.second.busy != 0; });
+}
+
+/// Returns whether the program has no other thread than the calling one, and no operation is being executed: so the
+/// process is at rest.
+bool Director::is_alone() {
+  if (threads_.have_changed() || !own_work_is_over()) return false;
+  if (alone_at_ == threads_.listings()) return true;
+  const auto self = static_cast<pid_t>(syscall(SYS_gettid));
+  for (auto& [id, thread] : threads_.list(false)) {
+    if (id != self && !is_own(id) && !acts_in_real_time(thread.name())) return false;
+  }
+  alone_at_ = threads_.listings();
+  return true;
 }
 
 /// Returns when each operation is over or blocked, and each thread waits for its turn or for something else.
@@ -135,7 +154,7 @@ bool Director::look_at_threads(std::int64_t patience_ns) {
       watched.push_back(&thread);
       continue;
     }
-    if (thread.spins || thread.name().starts_with("anyplace-")) continue;
+    if (thread.spins || acts_in_real_time(thread.name())) continue;
     if (is_patient_with(thread, is_own(id) ? operation_patience_ns : patience_ns)) return false;
     thread.spins = thread.has_spun = true;
     report_uncontrolled(is_own(id) ? "an operation computes for long, and others are executed meanwhile"
@@ -171,7 +190,7 @@ void Director::wait_for_others(Lock& lock) {
   bool background_may_act = false;
   for (auto& [id, thread] : threads_.list(false)) {
     if (thread.doing != OpenThread::Doing::sleeps && !thread.spins) continue;
-    (thread.name().starts_with("anyplace-") ? background_may_act : others_may_act) = true;
+    (acts_in_real_time(thread.name()) ? background_may_act : others_may_act) = true;
   }
   for (Task* const stream : streams_) {
     Operation operation;
@@ -255,6 +274,7 @@ std::string Director::what_waits() {
             " is at \"" + operation.what + "\"";
     const Record& record = operation.waits_for;
     if (operation.what == "wait" && !record.complete()) text += " for " + name_of(record.timeline);
+    if (operation.what == "graph" && !record.complete()) text += ", with a wait for " + name_of(record.timeline);
     text += " and has " + std::to_string(operation.left) + " left; ";
   }
   if (text.size() > 2) text.resize(text.size() - 2);

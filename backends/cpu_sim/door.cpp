@@ -28,7 +28,7 @@ Director::Outcome queried(anyplace_status status, std::uint64_t, std::int32_t* d
 /// Returns how a wait has ended. While it lasted there were choices; so there is none when it returns.
 template <class... Args>
 Director::Outcome waited(anyplace_status status, Args...) noexcept {
-  return status == ANYPLACE_STATUS_TIMEOUT ? Director::Outcome::not_ready : Director::Outcome::nothing;
+  return status == ANYPLACE_STATUS_TIMEOUT ? Director::Outcome::not_ready : Director::Outcome::waited;
 }
 
 /// The entry that takes the place of another one, which it calls. `Index` is the entry's in names.

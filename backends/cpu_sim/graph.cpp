@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,7 +22,14 @@ class LaunchGraph final : public Command {
   Progress execute(Stream& stream) noexcept override {
     return run_->begin(stream, cookie_, static_cast<const Record*>(CommandQueue::tail_of(*this)));
   }
-  void describe(Operation& out) const override { run_->describe(out); }
+  /// Of several waits that aren't over it shows the first one.
+  void describe(Operation& out) const override {
+    run_->describe(out);
+    const Record* const waits = static_cast<const Record*>(CommandQueue::tail_of(*this));
+    const Record* const end = waits + run_->wait_count();
+    const Record* const open = std::find_if(waits, end, [](const Record& record) { return !record.complete(); });
+    if (open != end) out.waits_for = *open;
+  }
 
  private:
   Ref<GraphRun> run_;

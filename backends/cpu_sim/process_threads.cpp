@@ -105,6 +105,7 @@ std::map<pid_t, OpenThread>& ProcessThreads::list(bool anew) {
   const std::uint64_t links_now = links();
   if (folder_ < 0 || (!anew && links_now == links_)) return threads_;
   links_ = links_now;
+  ++listings_;
   for (auto& [id, thread] : threads_) thread.seen = false;
   DIR* const folder = opendir(folder_name);
   if (folder == nullptr) return threads_;

@@ -63,12 +63,15 @@ class ProcessThreads {
   std::map<pid_t, OpenThread>& list(bool anew);
   /// Returns the same map as it was left by list().
   const std::map<pid_t, OpenThread>& known() const noexcept { return threads_; }
+  /// Returns how often the map was made anew.
+  std::uint64_t listings() const noexcept { return listings_; }
 
  private:
   std::uint64_t links() const noexcept;
 
   const int folder_;
   std::uint64_t links_ = 0;  // The folder had so many at the last listing.
+  std::uint64_t listings_ = 0;
   std::map<pid_t, OpenThread> threads_;
 };
 

@@ -131,10 +131,8 @@ class Uniform final : public Strategy {
 
   std::size_t choose(std::span<const Option> options, std::size_t) override {
     if (!selects_) return weighted(options);
-    const auto is_enabled = [&](const Option& option) { return option.actor == intended_; };
-    if (!intended_ || std::none_of(options.begin(), options.end(), is_enabled)) {
-      intended_ = options[weighted(options)].actor;
-    }
+    const auto is_intended = [&](const Option& option) { return option.actor == intended_ && is_selected(option); };
+    if (!intended_ || std::none_of(options.begin(), options.end(), is_intended)) intend(options);
     // The order of the selected operations is that in which their actors are intended; others run at any time.
     std::vector<std::size_t> candidates;
     for (std::size_t i = 0; i < options.size(); ++i) {
@@ -146,12 +144,20 @@ class Uniform final : public Strategy {
   }
 
  private:
-  bool is_selected(const Option& option) const noexcept {
-    return option.is_thread || (option.touched & selected_) != 0;
+  // A thread that goes on isn't an operation on memory.
+  bool is_selected(const Option& option) const noexcept { return (option.touched & selected_) != 0; }
+  /// Draws who executes the next operation that counts, if there is one among the options.
+  void intend(std::span<const Option> options) {
+    std::vector<Option> selected;
+    for (const Option& option : options) {
+      if (is_selected(option)) selected.push_back(option);
+    }
+    intended_.reset();
+    if (!selected.empty()) intended_ = selected[weighted(selected)].actor;
   }
   std::uint64_t weight(const Option& option) const noexcept {
     if (!option.is_thread) return std::max<std::uint64_t>(option.left, 1);
-    return option.done < calls_ ? calls_ - option.done : 1;
+    return option.submitted < calls_ ? calls_ - option.submitted : 1;
   }
   std::size_t weighted(std::span<const Option> options) {
     std::uint64_t all = 0;
@@ -163,7 +169,7 @@ class Uniform final : public Strategy {
   }
 
   Random random_;
-  const std::uint64_t calls_;     // A host thread is taken to make so many calls.
+  const std::uint64_t calls_;     // A host thread is taken to have so many Option::submitted before its next wait.
   const std::uint64_t selected_;  // It has a bit for each allocation that counts.
   const bool selects_;
   std::optional<std::uint64_t> intended_;  // This actor executes the next operation that counts.

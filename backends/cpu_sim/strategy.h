@@ -23,11 +23,14 @@ constexpr std::uint64_t actor_of_way(std::uint64_t thread, std::uint64_t way) no
 }
 
 struct Option {
-  std::uint64_t actor = 0;    ///< It is the same for each option of one host thread or stream, and no other's.
-  bool is_thread = false;     ///< It says that a host thread goes on; else a stream executes an operation.
-  bool is_needed = false;     ///< It says that a host thread waits for that stream.
-  std::uint64_t done = 0;     ///< The actor has made so many calls, or its stream has executed so many operations.
-  std::uint64_t left = 0;     ///< A stream has so many commands left; it is 0 for a thread.
+  std::uint64_t actor = 0;  ///< It is the same for each option of one host thread or stream, and no other's.
+  bool is_thread = false;   ///< It says that a host thread goes on; else a stream executes an operation.
+  bool is_needed = false;   ///< It says that a host thread waits for that stream.
+  std::uint64_t done = 0;   ///< The actor has made so many calls, or its stream has executed so many operations.
+  std::uint64_t left = 0;   ///< A stream has so many commands left; it is 0 for a thread.
+  /// A thread has made so many calls behind which there was a choice since it last waited for a stream; it is 0 for a
+  /// stream. What the thread does after its next wait comes after what it waits for in every schedule.
+  std::uint64_t submitted = 0;
   std::uint64_t touched = 0;  ///< It has a bit for each allocation that the operation may touch, by number modulo 64.
   std::uint64_t branch = 0;   ///< It tells options of one actor apart: the nodes of a graph that have no order.
 };

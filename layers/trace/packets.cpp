@@ -9,6 +9,7 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "perfetto.h"
+#include "settings.h"
 
 namespace anyplace::trace {
 namespace {
@@ -87,7 +88,10 @@ std::uint64_t Packets::Interned::of(std::string_view text) {
 
 std::uint64_t Packets::begin(bool is_same_in_each_run) {
   for (Interned* const texts : {&names_, &categories_, &annotation_names_}) *texts = {};
-  pid_ = is_same_in_each_run ? 1 : static_cast<std::int32_t>(::getpid());
+  // Traces of a job's ranks are shown together, so each has a number of its own.
+  bool has_ranks = false;
+  const std::uint32_t rank = job_rank(has_ranks);
+  pid_ = static_cast<std::int32_t>(is_same_in_each_run ? 1 + rank : ::getpid());
   // The numbers of tracks are to be unique among traces that are shown together.
   const std::uint64_t unique = is_same_in_each_run ? 0 : (read_clock(CLOCK_MONOTONIC) & 0xfff) << 20;
   last_track_ = static_cast<std::uint64_t>(pid_) << 32 | unique;
@@ -104,7 +108,9 @@ std::uint64_t Packets::begin(bool is_same_in_each_run) {
   track.add_uint64(pf::track_descriptor::uuid, process_);
   pbf_writer process(track, pf::track_descriptor::process);
   process.add_int32(pf::process_descriptor::pid, pid_);
-  process.add_string(pf::process_descriptor::name, program_invocation_short_name);
+  std::string name = program_invocation_short_name;
+  if (has_ranks) name += " (rank " + std::to_string(rank) + ")";
+  process.add_string(pf::process_descriptor::name, name);
   return process_;
 }
 

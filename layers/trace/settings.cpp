@@ -4,9 +4,12 @@
 #include <anyplace/backend/device_backend.h>
 #include <unistd.h>
 
+#include <array>
 #include <charconv>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 namespace anyplace::trace {
 namespace {
@@ -32,6 +35,19 @@ std::uint64_t read_limit(const std::string& text) {
   return number << shift;
 }
 
+std::optional<std::uint32_t> number_of(const std::string& text) {
+  std::uint32_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, failed] = std::from_chars(text.data(), end, number);
+  return failed != std::errc() || rest != end ? std::nullopt : std::optional(number);
+}
+
+void replace_all(std::string& text, std::string_view mark, const std::string& by) {
+  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + by.size())) {
+    text.replace(at, mark.size(), by);
+  }
+}
+
 }  // namespace
 
 Settings read_settings() {
@@ -46,12 +62,27 @@ Settings read_settings() {
   return settings;
 }
 
-std::string path_of(const std::string& file) {
-  std::string path = file;
-  const std::string number = std::to_string(::getpid());
-  for (std::size_t at = path.find("%p"); at != std::string::npos; at = path.find("%p", at + number.size())) {
-    path.replace(at, 2, number);
+std::uint32_t job_rank(bool& has_others) {
+  constexpr std::array<std::pair<const char*, const char*>, 4> launchers{
+      {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+       {"PMI_RANK", "PMI_SIZE"},
+       {"RANK", "WORLD_SIZE"},
+       {"SLURM_PROCID", "SLURM_NTASKS"}}};
+  has_others = false;
+  for (const auto& [rank_name, size_name] : launchers) {
+    const auto rank = number_of(variable(rank_name)), size = number_of(variable(size_name));
+    if (!rank || !size) continue;
+    has_others = *size > 1;
+    return *rank;
   }
+  return 0;
+}
+
+std::string path_of(const std::string& file) {
+  bool has_others = false;
+  std::string path = file;
+  replace_all(path, "%p", std::to_string(::getpid()));
+  replace_all(path, "%r", std::to_string(job_rank(has_others)));
   return path;
 }
 

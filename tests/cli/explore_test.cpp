@@ -189,6 +189,49 @@ TEST_CASE("What is kept of a failure has its choices, its report, and its timeli
   CHECK_THAT(explore(folder, {"--replay", folder.file("none")}, {"fails"}).err, Contains("is no report"));
 }
 
+namespace {
+
+/// Explores a job of two ranks, of which rank 0 is right and ends last, as a launcher does.
+Run explore_job(const test::TempDir& folder, const Words& options, const std::string& mode_of_rank_1) {
+  const std::string one = "RANK=1 WORLD_SIZE=2 " ANYPLACE_EXPLORED " '" + mode_of_rank_1 + "'";
+  const std::string job =
+      one + "; status=$?; RANK=0 WORLD_SIZE=2 " ANYPLACE_EXPLORED " 'is right' && test $status = 0 || exit 7";
+  return run_program("explore", options, {"/bin/sh", "-c", job}, folder.path().string());
+}
+
+}  // namespace
+
+TEST_CASE("Given a job of ranks when a rank other than 0 fails then it is found, and its seed fails each time") {
+  const test::TempDir folder;
+  const json failure = only_failure(explore_job(folder, {"--json", "--runs", "50"}, "fails"));
+  CHECK(failure.at("kind") == "exit");
+  CHECK(failure.at("message") == "exit status 7: got 1, which is wrong");
+  CHECK(failure.at("replayed") == false);
+  for (int i = 0; i < 5; ++i) CHECK(shell(failure.at("replay")).status == 7);
+
+  const Run text = explore_job(folder, {"--runs", "50"}, "fails");
+  CHECK_THAT(text.out, Contains("a job of ranks is run again by its seed"));
+  CHECK_THAT(text.out, Contains("ANYPLACE_CPU_SIM_STRATEGY=random") && !Contains("STRATEGY=choices"));
+}
+
+TEST_CASE("Given a job of ranks when a rank other than 0 is in a deadlock then the message says which and what waits") {
+  const test::TempDir folder;
+  const json failure = only_failure(explore_job(folder, {"--json", "--runs", "50"}, "deadlocks"));
+  CHECK(failure.at("kind") == "deadlock");
+  CHECK_THAT(failure.at("message").get<std::string>(), Contains("rank 1: thread 0 waits in synchronize"));
+}
+
+TEST_CASE("Given a job of ranks then schedules that differ in another rank than 0 are distinct") {
+  const test::TempDir folder;
+  const auto schedules = [&](const std::string& mode) -> std::uint64_t {
+    return explore_job(folder, {"--json", "--runs", "30"}, mode).json().at("schedules");
+  };
+  CHECK(schedules("counts' 2 2 'two") > 1);
+  const Run all = explore_job(folder, {"--exhaustive"}, "is right");
+  CHECK(all.status == 1);
+  CHECK_THAT(all.err, Contains("a job of 2 ranks, of which --exhaustive can't try all schedules"));
+}
+
 TEST_CASE("What a seed doesn't decide is said") {
   const test::TempDir folder;
   const Run clock = explore(folder, {"--runs", "3"}, {"reads the clock"});

@@ -13,7 +13,7 @@
 
 #include "graphs.h"
 #include "plugin.h"
-#include "support/process.h"
+#include "scheduled.h"
 #include "support/temp_dir.h"
 
 namespace test_deterministic_cases {
@@ -25,24 +25,6 @@ namespace {
 constexpr int deadlock_status = 94;
 constexpr int diverged_status = 95;
 const char* const strategies[] = {"random", "pct:3", "urw", "surw", "round_robin", "lazy", "eager"};
-
-struct Scheduled : test::Ended {
-  std::string report;
-};
-
-/// Runs a program of this file under a strategy.
-Scheduled run(const std::string& program, const std::string& strategy, const std::string& seed = "0",
-              test::Variables variables = {}) {
-  const test::TempDir folder;
-  variables["ANYPLACE_CPU_SIM_MODE"] = "deterministic";
-  variables["ANYPLACE_CPU_SIM_STRATEGY"] = strategy;
-  variables["ANYPLACE_CPU_SIM_SEED"] = seed;
-  variables["ANYPLACE_CPU_SIM_REPORT"] = folder.file("report");
-  Scheduled ended;
-  static_cast<test::Ended&>(ended) = test::Process({"/proc/self/exe", "[." + program + "]"}, variables).end();
-  ended.report = test::read_file(folder / "report");
-  return ended;
-}
 
 /// Returns the value behind "name": in the last line that has it.
 std::string value_of(const std::string& report, const std::string& name) {
@@ -201,6 +183,12 @@ TEST_CASE("Given a wait that nothing can end, Then it is a deadlock, which says 
                              "0 is at \"wait for a gate\""));
   CHECK_THAT(ended.out, Catch::Contains("stream 2 of device 0 is at \"wait\" for stream 1"));
   CHECK_THAT(ended.report, Catch::Contains("{\"deadlock\":\"thread 0 waits"));
+}
+
+TEST_CASE("Given a graph's wait that nothing can end, Then the deadlock says what it is for") {
+  const Scheduled ended = run("deadlock_in_graph", "random");
+  CHECK(ended.status == deadlock_status);
+  CHECK_THAT(ended.out, Catch::Contains("stream 2 of device 0 is at \"graph\", with a wait for stream 1"));
 }
 
 TEST_CASE("Given choices of another program, Then the process ends and says where they diverge") {
@@ -520,6 +508,20 @@ TEST_CASE("Program: a stream waits for a stream whose gate nobody opens", "[.dea
   first.wait(gate);
   first.record(event);
   second.wait(event);
+  second.synchronize();
+}
+
+TEST_CASE("Program: a graph waits for a stream whose gate nobody opens", "[.deadlock_in_graph]") {
+  Plugin plugin;
+  Stream first(plugin), second(plugin);
+  Event event(plugin);
+  Gate gate(plugin);
+  first.wait(gate);
+  first.record(event);
+  GraphNodes nodes;
+  nodes.wait(event, {});
+  Graph graph(plugin, nodes);
+  graph.launch(second);
   second.synchronize();
 }
 

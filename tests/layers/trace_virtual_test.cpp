@@ -207,6 +207,17 @@ TEST_CASE("More calls than a thread's buffer has are all in a trace of virtual t
   CHECK(executions_of(tracks).size() == many_calls);
 }
 
+TEST_CASE("Given ranks of a job, When they are traced in virtual time, Then each has a file and a process of its own") {
+  const test::TempDir folder;
+  for (const std::string rank : {"0", "1"}) {
+    trace_of("The program of many calls", {{"RANK", rank}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "elsewhere"}},
+             folder.file("run-%r.pftrace"));
+    const std::string trace = test::read_file(folder.file("run-" + rank + ".pftrace"));
+    CHECK(trace.find("(rank " + rank + ")") != std::string::npos);
+  }
+  CHECK(test::read_file(folder.file("run-0.pftrace")) != test::read_file(folder.file("run-1.pftrace")));
+}
+
 TEST_CASE("The program of threads", "[.]") { CHECK(run_program() == 0); }
 
 TEST_CASE("The program of jobs", "[.]") { run_jobs(); }

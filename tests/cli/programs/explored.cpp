@@ -34,12 +34,15 @@ struct Operation {
 class Model {
  public:
   Model() : strategy_(variable("ANYPLACE_CPU_SIM_STRATEGY")) {
-    const std::string seed = variable("ANYPLACE_CPU_SIM_SEED"), report = variable("ANYPLACE_CPU_SIM_REPORT");
+    const std::string seed = variable("ANYPLACE_CPU_SIM_SEED"), rank = variable("RANK");
+    std::string report = variable("ANYPLACE_CPU_SIM_REPORT"), job;
+    if (!rank.empty()) job = ",\"rank\":" + rank + ",\"ranks\":" + variable("WORLD_SIZE");
+    if (!report.empty() && !rank.empty() && rank != "0") report += "." + rank;
     seed_ = seed.empty() ? 0 : std::stoull(seed);
     random_.seed(seed_);
     if (!report.empty()) report_ = std::fopen(report.c_str(), "w");
     write("{\"anyplace_cpu_sim_report\":1,\"mode\":\"deterministic\",\"strategy\":\"" + strategy_ +
-          "\",\"seed\":" + std::to_string(seed_) + "}");
+          "\",\"seed\":" + std::to_string(seed_) + job + "}");
     if (strategy_.starts_with("choices:")) {
       std::ifstream file(strategy_.substr(8));
       for (std::string line; std::getline(file, line);) {
@@ -70,7 +73,7 @@ class Model {
     _exit(94);
   }
   void end() {
-    write("{\"end\":1,\"choices\":" + std::to_string(choice_) + ",\"calls\":" + std::to_string(calls_) +
+    write("{\"end\":1,\"choices\":" + std::to_string(choice_) + ",\"submissions\":" + std::to_string(calls_) +
           ",\"hash\":\"" + hash_text() + "\"}");
   }
 
