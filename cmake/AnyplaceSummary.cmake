@@ -55,7 +55,7 @@ function(anyplace_print_summary)
     string(APPEND text "\n  ${shown}${blanks}${reason}")
   endforeach()
   # No target shows it, and AnyplaceKernels.cmake, which has said why, is the users', too.
-  set(reason "left out: there is no Clang 14 or 15 with its llvm-spirv that works")
+  set(reason "left out: there is no Clang 14 to 19 with its llvm-spirv that works")
   if(ANYPLACE_KERNELS_LLVM_SPIRV)
     set(reason "built")
   endif()

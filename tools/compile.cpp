@@ -53,6 +53,13 @@ std::string path_of(const std::string& prefix, const KernelImage& image) {
   return prefix + (architecture.empty() ? "" : "." + architecture) + "." + suffix_of(image.format);
 }
 
+/// Makes the folder that the output names, if it ends in '/'. Returns why that can't be done; "" if it is there.
+std::string make_output_folder(const std::string& output) {
+  std::error_code error;
+  if (!output.empty() && output.back() == '/') fs::create_directories(output, error);
+  return error ? error.message() : "";
+}
+
 /// Writes the file, or leaves none. Returns why it can't be written; "" if it is.
 std::string write_image(const std::string& path, const KernelImage& image) {
   errno = 0;
@@ -113,7 +120,8 @@ CompileCommand::CompileCommand(CLI::App& app)
       ->required()
       ->delimiter(',');
   command_->add_option("-o,--output", output_,
-                       "A folder, or the beginning of the images' names (default: the file's name, here)");
+                       "A folder, which is made if the name ends in /, or the beginning of the images' names "
+                       "(default: the file's name, here)");
   command_->add_option("-D,--define", options_.defines, "NAME or NAME=VALUE")->allow_extra_args(false);
   command_->add_option("-I,--include", includes_, "A folder with headers, searched after the file's own")
       ->allow_extra_args(false);
@@ -153,6 +161,9 @@ Answer CompileCommand::run() const {
   try {
     const bool is_file = file_ != standard_input;
     const std::string source = InputFile(file_).take_rest();
+    if (const std::string why = make_output_folder(output_); !why.empty()) {
+      return {"", note("can't make " + output_ + ": " + why), exit_failed};
+    }
     CompileOptions options = options_in(is_file ? fs::absolute(file_).parent_path().string() : "");
     options.name = is_file ? file_ : "kernels.cu";
     return compile_each(source, options);

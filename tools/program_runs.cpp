@@ -185,7 +185,7 @@ std::string absolute_program(const std::string& word) {
 }
 
 std::string make_runs_folder(const std::string& kind) {
-  std::string path = (fs::temp_directory_path() / ("anyplace-" + kind + "-XXXXXX")).string();
+  std::string path = fs::absolute(fs::temp_directory_path() / ("anyplace-" + kind + "-XXXXXX")).string();
   if (mkdtemp(path.data()) == nullptr) {
     throw std::runtime_error("can't make the folder " + path + ": " + std::strerror(errno));
   }

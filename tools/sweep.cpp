@@ -101,13 +101,27 @@ Judged judge(const SweepProgram& program, const Reference& reference, const Swee
 
 Answer refused(const std::string& what) { return {"", "anyplace: " + what + "\n", exit_failed}; }
 
+/// What to say of arguments that name files by relative paths, which no run finds in its own folder; "" if none does.
+std::string relative_paths(const std::vector<std::string>& words) {
+  std::vector<std::string> found;
+  std::error_code ignored;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const bool is_there = !words[i].empty() && words[i].front() != '/' && std::filesystem::exists(words[i], ignored);
+    if (is_there) found.push_back(printable(words[i]));
+  }
+  if (found.empty()) return "";
+  return "; each run has a current folder of its own, so " + joined(found) +
+         (found.size() == 1 ? " needs an absolute path" : " need absolute paths");
+}
+
 /// What keeps a program from being swept; "" if nothing does.
 std::string reference_problem(const SweepProgram& program, const SweepRun& run) {
   const std::string where = "; " + run_folder(program.folder, run.number) + " has what it wrote";
   if (run.hung) return "the program doesn't end by itself in " + std::to_string(run.took.count() / 1000) + " s" + where;
   if (run.signal != 0) return std::string("the program crashes without a failure: ") + strsignal(run.signal) + where;
   if (run.status != 0) {
-    return "the program fails without a failed call, with exit status " + std::to_string(run.status) + where;
+    return "the program fails without a failed call, with exit status " + std::to_string(run.status) +
+           relative_paths(program.words) + where;
   }
   if (!run.is_reported) return "the program made no call to a backend that has the layer faults" + where;
   return "";

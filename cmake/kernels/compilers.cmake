@@ -130,8 +130,10 @@ function(_anyplace_kernels_find_clang)
 endfunction()
 
 # Sets ANYPLACE_KERNELS_CLANG_SPIRV to the command that makes bitcode, and ANYPLACE_KERNELS_LLVM_SPIRV to the one that makes
-# SPIR-V of that, or both to nothing. Bitcode is read by the llvm-spirv of the same version alone.
+# SPIR-V of that, or both to nothing; and ANYPLACE_KERNELS_SPIRV_MAJOR to their version. Bitcode is read by the llvm-spirv of the same
+# version alone.
 function(_anyplace_kernels_find_spirv)
+  set(ANYPLACE_KERNELS_SPIRV_MAJOR "" CACHE INTERNAL "")
   set(ANYPLACE_KERNELS_CLANG_SPIRV "" CACHE INTERNAL "")
   set(ANYPLACE_KERNELS_LLVM_SPIRV "" CACHE INTERNAL "")
   if(NOT ANYPLACE_KERNEL_CLANG)
@@ -140,8 +142,8 @@ function(_anyplace_kernels_find_spirv)
   endif()
   execute_process(COMMAND ${ANYPLACE_KERNEL_CLANG} -dumpversion OUTPUT_VARIABLE said ERROR_QUIET)
   string(REGEX MATCH "^[0-9]+" version "${said}")
-  if(NOT version MATCHES "^(14|15)$")
-    message(STATUS "kernels: SPIR-V: left out, it is made with Clang 14 or 15, and ${ANYPLACE_KERNEL_CLANG} is Clang ${version}")
+  if(version LESS 14 OR version GREATER 19)
+    message(STATUS "kernels: SPIR-V: left out, it is made with Clang 14 to 19, and ${ANYPLACE_KERNEL_CLANG} is Clang ${version}")
     return()
   endif()
   find_program(ANYPLACE_LLVM_SPIRV NAMES llvm-spirv-${version} llvm-spirv
@@ -158,7 +160,7 @@ function(_anyplace_kernels_find_spirv)
   # functions that Clang compiles without -O may not be inlined later.
   set(clang ${ANYPLACE_KERNEL_CLANG} -std=c++20 -O1 -Xclang -disable-llvm-passes --cuda-device-only -DANYPLACE_BARE_DEVICE=1
             -x hip --offload=spirv64 -nogpuinc -nogpulib -Xclang -mlink-bitcode-file -Xclang ${SPIRV_SOURCE} -emit-llvm -c)
-  if(version GREATER_EQUAL 15)
+  if(version EQUAL 15 OR version EQUAL 16)  # llvm-spirv of these knows pointers with their types; later ones have none
     list(APPEND clang -Xclang -no-opaque-pointers)
   endif()
   set(translate ${ANYPLACE_LLVM_SPIRV} --spirv-max-version=1.2)
@@ -178,6 +180,7 @@ function(_anyplace_kernels_find_spirv)
   endif()
   set(ANYPLACE_KERNELS_CLANG_SPIRV "${clang}" CACHE INTERNAL "")
   set(ANYPLACE_KERNELS_LLVM_SPIRV "${translate}" CACHE INTERNAL "")
+  set(ANYPLACE_KERNELS_SPIRV_MAJOR "${version}" CACHE INTERNAL "")
   message(STATUS "kernels: SPIR-V: with ${ANYPLACE_KERNEL_CLANG} and ${ANYPLACE_LLVM_SPIRV}, without a vendor's headers")
 endfunction()
 

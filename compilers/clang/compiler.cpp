@@ -24,6 +24,7 @@ namespace anyplace::compilers {
 namespace {
 
 constexpr int newest = 30, oldest = 14;
+constexpr int newest_with_spirv = 19;
 /// The newest architecture that every Clang since 14 knows well. Drivers compile PTX further for newer devices.
 constexpr int most_portable = 70;
 /// Its functions of a warp (device_code/bare_warps.h) are of PTX 6.0, which drivers take from CUDA 9 on.
@@ -46,7 +47,7 @@ std::string lld_beside(const std::string& clang) {
 }
 
 anyplace_status library(void* /*self*/, std::uint32_t format, anyplace_compiler_library* out) {
-  if (format == ANYPLACE_IMAGE_SPIRV) return spirv_programs("SPIR-V is made", out);
+  if (format == ANYPLACE_IMAGE_SPIRV) return spirv_programs("SPIR-V is made", newest_with_spirv, out);
   static thread_local std::string path, version;
   path = clang_path();
   if (path.empty()) {

@@ -30,7 +30,7 @@ std::vector<std::string> clang_words(const anyplace_compile_request& request) {
   for (std::string& word : device_words(request, spirv_standard)) words.push_back(std::move(word));
   words.insert(words.end(), {"-O1", "-Xclang", "-disable-llvm-passes", "-x", "hip", "--offload=spirv64", "-nogpuinc",
                              "-nogpulib", "-emit-llvm", "-c"});
-  if (!is_clang_14(request.library)) words.insert(words.end(), {"-Xclang", "-no-opaque-pointers"});
+  for (std::string& word : typed_pointer_words(request.library)) words.push_back(std::move(word));
   if (has_flag(request, ANYPLACE_COMPILE_FAST_MATH)) words.push_back("-ffast-math");
   for (const char* const option : options_of(request)) words.push_back(option);
   return words;

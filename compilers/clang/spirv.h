@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SPIR-V, by two programs: Clang 14 or 15 makes bitcode, and llvm-spirv of the same major version translates it.
+// SPIR-V, by two programs: Clang 14 to 19 makes bitcode, and llvm-spirv of the same major version translates it.
 #pragma once
 
 #include "anyplace/backend/compiler.h"

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spirv_programs.h"
 
+#include <charconv>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -12,52 +14,60 @@
 namespace anyplace::compilers {
 namespace {
 
+constexpr int oldest_with_spirv = 14;
+
 /// What may be a Clang for SPIR-V, the preferred one first.
-std::vector<std::string> spirv_clangs() {
+std::vector<std::string> spirv_clangs(int newest) {
   if (const std::optional<std::string> named = named_program("ANYPLACE_KERNEL_CLANG")) return {*named};
   std::vector<std::string> all;
-  for (const char* const name : {"clang++", "clang++-15", "clang++-14"}) {
-    if (std::string path = find_program(name); !path.empty()) all.push_back(std::move(path));
+  if (std::string path = find_program("clang++"); !path.empty()) all.push_back(std::move(path));
+  for (int major = newest; major >= oldest_with_spirv; --major) {
+    if (std::string path = find_program("clang++-" + std::to_string(major)); !path.empty()) {
+      all.push_back(std::move(path));
+    }
   }
   return all;
 }
 
-/// "14" or "15" for a Clang of that version, which its file tells without being started: /usr/bin/clang++ leads to
-/// /usr/lib/llvm-14/bin/clang, or to clang-14. "" for any other.
-std::string major_of(const std::string& clang) {
+/// The version of a Clang, which its file tells without being started: /usr/bin/clang++ leads to
+/// /usr/lib/llvm-14/bin/clang, or to clang-14. 0 if it doesn't.
+int major_of(const std::string& clang) {
   std::error_code failed;
   const std::string file = std::filesystem::canonical(clang, failed).string();
-  for (const char* const major : {"14", "15"}) {
-    const std::string number = major;
-    const bool is_in_folder =
-        file.find("/llvm-" + number + "/") != file.npos || file.find("/llvm" + number + "/") != file.npos;
-    if (is_in_folder || file.ends_with("/clang-" + number) || file.ends_with("/clang++-" + number)) return number;
+  for (const std::string_view before : {"/llvm-", "/llvm", "/clang-", "/clang++-"}) {
+    for (std::size_t at = 0; (at = file.find(before, at)) != file.npos; at += before.size()) {
+      int major = 0;
+      const char* const end = file.data() + file.size();
+      const auto [behind, error] = std::from_chars(file.data() + at + before.size(), end, major);
+      if (error == std::errc() && (behind == end || *behind == '/')) return major;
+    }
   }
-  return "";
+  return 0;
 }
 
 /// The llvm-spirv for Clang's bitcode; "" if there is none.
-std::string translator_of(const std::string& major) {
+std::string translator_of(int major) {
   if (const std::optional<std::string> named = named_program("ANYPLACE_LLVM_SPIRV")) return *named;
-  std::string path = find_program("llvm-spirv-" + major);
+  std::string path = find_program("llvm-spirv-" + std::to_string(major));
   return path.empty() ? find_program("llvm-spirv") : path;
 }
 
 }  // namespace
 
-anyplace_status spirv_programs(const std::string& what, anyplace_compiler_library* out) {
+anyplace_status spirv_programs(const std::string& what, int newest, anyplace_compiler_library* out) {
   static thread_local std::string path, version;
-  const std::vector<std::string> clangs = spirv_clangs();
-  std::string reason = what + " with Clang 14 or 15, and " +
-                       (clangs.empty() ? std::string("there is no clang++ in PATH") : clangs.front() + " is neither") +
-                       ": Debian: apt-get install clang-14 llvm-spirv-14; ANYPLACE_KERNEL_CLANG names another";
+  const std::vector<std::string> clangs = spirv_clangs(newest);
+  std::string reason = what + " with Clang 14 to " + std::to_string(newest) + ", and " +
+                       (clangs.empty() ? std::string("there is no clang++ in PATH") : clangs.front() + " is none") +
+                       ": Debian: apt-get install clang-14 llvm-spirv-14 (Debian 13: clang-19 llvm-spirv-19); "
+                       "ANYPLACE_KERNEL_CLANG names another";
   for (const std::string& clang : clangs) {
-    const std::string major = major_of(clang);
-    if (major.empty()) continue;
+    const int major = major_of(clang);
+    if (major < oldest_with_spirv || major > newest) continue;
     const std::string translator = translator_of(major);
     if (translator.empty()) {
-      reason = what + " with " + clang + " and llvm-spirv-" + major +
-               ", which isn't in PATH: Debian: apt-get install llvm-spirv-" + major +
+      const std::string needed = "llvm-spirv-" + std::to_string(major);
+      reason = what + " with " + clang + " and " + needed + ", which isn't in PATH: Debian: apt-get install " + needed +
                "; ANYPLACE_LLVM_SPIRV names another";
       continue;
     }
@@ -72,6 +82,10 @@ anyplace_status spirv_programs(const std::string& what, anyplace_compiler_librar
 
 std::string spirv_translator_of(const std::string& clang) { return translator_of(major_of(clang)); }
 
-bool is_clang_14(const std::string& clang) { return major_of(clang) == "14"; }
+std::vector<std::string> typed_pointer_words(const std::string& clang) {
+  const int major = major_of(clang);
+  if (major != 15 && major != 16) return {};
+  return {"-Xclang", "-no-opaque-pointers"};
+}
 
 }  // namespace anyplace::compilers

@@ -18,8 +18,11 @@
 namespace anyplace::compilers {
 namespace {
 
+/// host_ir.h reads the types of pointers, which no later one writes.
+constexpr int newest_with_typed_pointers = 15;
+
 anyplace_status library(void* /*self*/, std::uint32_t /*format*/, anyplace_compiler_library* out) {
-  return spirv_programs("SPIR-V becomes a shared object", out);
+  return spirv_programs("SPIR-V becomes a shared object", newest_with_typed_pointers, out);
 }
 
 /// Runs a step whose failure says something of the image. `what` goes to the log behind what the program says.
@@ -57,7 +60,8 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
     return status;
   }
   std::vector<std::string> to_text{clang, "--target=spir64", "-Wno-override-module", "-x", "ir", "-S", "-emit-llvm"};
-  if (!is_clang_14(clang)) to_text.insert(to_text.end(), {"-Xclang", "-no-opaque-pointers"});
+  const std::vector<std::string> typed_pointers = typed_pointer_words(clang);
+  to_text.insert(to_text.end(), typed_pointers.begin(), typed_pointers.end());
   to_text.insert(to_text.end(), {"-Xclang", "-disable-llvm-passes", "-o", text, bitcode});
   if (const anyplace_status status = step("Clang can't read what llvm-spirv made", to_text, *request, *sink)) {
     return status;
@@ -67,7 +71,7 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
   if (!write_file(host_text, host_ir_of(bytes)))
     return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't write " + host_text);
   std::vector<std::string> build{clang, "-Wno-override-module", "-O2", "-fPIC", "-shared", "-x", "ir"};
-  if (!is_clang_14(clang)) build.insert(build.end(), {"-Xclang", "-no-opaque-pointers"});
+  build.insert(build.end(), typed_pointers.begin(), typed_pointers.end());
   build.insert(build.end(), {host_text, "-x", "none", functions, "-Wl,-z,defs", "-Wl,--gc-sections", "-o", made});
   if (const anyplace_status status =
           step("the host lacks what the image needs; an undefined reference is a function of OpenCL or SPIR-V that "

@@ -79,6 +79,18 @@ TEST_CASE("compile puts images into a folder by the name of the source") {
   CHECK(is_elf(work.folder.file("images/twice.so")));
 }
 
+TEST_CASE("compile makes the folder for images if its name ends in a slash") {
+  const Work work;
+  const std::string folder = work.folder.file("some/images");
+  Run run = work.command({"compile", work.source, "-DFACTOR=2", "--for", "shared_object", "-o", folder + "/"});
+  INFO(run.err);
+  CHECK(run.status == 0);
+  CHECK(is_elf(folder + "/twice.so"));
+  run = work.command({"compile", work.source, "-DFACTOR=2", "--for", "shared_object", "-o", folder + "/twice.so/"});
+  CHECK(run.status == 1);
+  CHECK(contains(run.err, "can't make " + folder + "/twice.so/: "));
+}
+
 TEST_CASE("compile reads standard input and takes headers, definitions, standards and name expressions") {
   const Work work;
   work.folder.write("factor.h", "template <class T> constexpr T factor = OTHER;\n");

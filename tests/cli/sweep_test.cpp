@@ -126,6 +126,23 @@ TEST_CASE("What can't be swept is refused, with the reason") {
   CHECK_THAT(absent.err, Contains("exit status 127"));
 }
 
+TEST_CASE("A sweep's folder for temporary files may be named by a relative path") {
+  const test::TempDir folder;
+  const std::string relative = std::filesystem::relative(folder.path()).string();
+  const Run run = run_program("sweep", {"--json", "--every", "5"}, {ANYPLACE_SWEPT, "frees"}, relative);
+  INFO(run.out << run.err);
+  CHECK(run.status == 0);
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("Arguments that the program of a sweep can't find in its own folder are named") {
+  const test::TempDir folder;
+  const std::string relative = std::filesystem::relative(folder.write("input", "")).string();
+  const Run run = sweep(folder, {}, {"fails", relative, folder.file("input"), "not there"});
+  CHECK(run.status == 1);
+  CHECK_THAT(run.err, Contains("so " + relative + " needs an absolute path; "));
+}
+
 TEST_CASE("A sweep that is asked for in a wrong way is refused") {
   const Run status = run_command({"sweep", "--status", "wrong", "--", "true"});
   CHECK(status.status == 2);

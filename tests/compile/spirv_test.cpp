@@ -39,6 +39,7 @@ bool is_skipped() {
 /// What an image says of itself. Numbers are those of the SPIR-V specification.
 struct Image {
   std::map<std::string, std::size_t> kernels;  ///< the number of parameters of each entry point
+  std::set<std::string> with_shared;           ///< the entry points with a parameter that points to shared memory
   std::set<std::uint32_t> capabilities;
   std::uint32_t source_language = 0;
 
@@ -52,18 +53,25 @@ struct Image {
     CHECK(words[1] <= version);
     std::map<std::uint32_t, std::size_t> parameters;
     std::map<std::uint32_t, std::string> names;
+    std::set<std::uint32_t> shared_pointers, functions_with_shared;
     std::uint32_t function = 0;
     for (std::size_t at = header; at < words.size(); at += words[at] >> 16) {
       REQUIRE(words[at] >> 16 != 0);
-      constexpr std::uint32_t source = 3, entry_point = 15, capability = 17, begin = 54, parameter = 55;
+      constexpr std::uint32_t source = 3, entry_point = 15, capability = 17, pointer = 32, begin = 54, parameter = 55;
+      constexpr std::uint32_t workgroup = 4;
       const std::uint32_t code = words[at] & 0xffff;
       if (code == source) source_language = words[at + 1];
       if (code == entry_point) names[words[at + 2]] = reinterpret_cast<const char*>(&words[at + 3]);
       if (code == capability) capabilities.insert(words[at + 1]);
+      if (code == pointer && words[at + 2] == workgroup) shared_pointers.insert(words[at + 1]);
+      if (code == parameter && shared_pointers.count(words[at + 1]) != 0) functions_with_shared.insert(function);
       if (code == begin) function = words[at + 2];
       if (code == parameter) ++parameters[function];
     }
-    for (const auto& [id, name] : names) kernels[name] = parameters[id];
+    for (const auto& [id, name] : names) {
+      kernels[name] = parameters[id];
+      if (functions_with_shared.count(id) != 0) with_shared.insert(name);
+    }
   }
   bool computes_doubles() const { return capabilities.count(10) != 0; }
   /// The rules of OpenCL leave out an extension that each driver has: atomic functions on 64 bits.
@@ -132,7 +140,7 @@ TEST_CASE("The kernels of a string are entry points of SPIR-V, with their parame
   CHECK(image.source_language == opencl_cpp);
 }
 
-TEST_CASE("Dynamic shared memory is a parameter behind those of a string's kernels") {
+TEST_CASE("Dynamic shared memory is a parameter behind those of a string's kernels, with each Clang that is there") {
   if (is_skipped()) return;
   const OwnCache cache;
   const char* const source =
@@ -142,7 +150,17 @@ TEST_CASE("Dynamic shared memory is a parameter behind those of a string's kerne
       "  __syncthreads();\n"
       "  data[threadIdx.x] = own[count - 1 - threadIdx.x];\n"
       "}\n";
-  CHECK(image_of(source).kernels == Kernels{{"turn", 3}});
+  const auto check = [&] {
+    const Image image = image_of(source);
+    CHECK(image.kernels == Kernels{{"turn", 3}});
+    CHECK(image.with_shared == std::set<std::string>{"turn"});
+  };
+  check();
+  for (int major = 14; major <= 19; ++major) {
+    test::set_env("ANYPLACE_KERNEL_CLANG", "clang++-" + std::to_string(major));
+    CAPTURE(major);
+    if (missing().empty()) check();
+  }
 }
 
 TEST_CASE("A template is an entry point of SPIR-V for each name expression") {
@@ -265,9 +283,12 @@ TEST_CASE("Without a Clang for SPIR-V, or its llvm-spirv, the Error says what to
   test::set_env("PATH", "/nowhere");
   says("there is no clang++ in PATH: Debian: apt-get install clang-14 llvm-spirv-14");
   add_clang("llvm-20/bin");
-  says("/llvm-20/bin/clang++ is neither");
-  add_clang("llvm-15/bin");
-  says("/llvm-15/bin/clang++ and llvm-spirv-15, which isn't in PATH: Debian: apt-get install llvm-spirv-15");
+  says("/llvm-20/bin/clang++ is none");
+  for (const std::string major : {"15", "19"}) {
+    add_clang("llvm-" + major + "/bin");
+    says("/llvm-" + major + "/bin/clang++ and llvm-spirv-" + major +
+         ", which isn't in PATH: Debian: apt-get install llvm-spirv-" + major);
+  }
 }
 
 TEST_CASE("For a device that computes no doubles ANYPLACE_NO_DOUBLES is defined, and what needs them is refused") {

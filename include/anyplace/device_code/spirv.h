@@ -182,7 +182,9 @@ ANYPLACE_SPIRV_MATH_2(remainder)
 namespace anyplace::device_code {
 
 /// What a kernel's parameter points to. Drivers align the memory as this type.
-using Shared = __attribute__((address_space(3))) unsigned int __attribute__((ext_vector_type(4)));
+using SharedVector = unsigned int __attribute__((ext_vector_type(4)));
+// In one declaration with the vector, Clang 15 gives the address space to the elements.
+using Shared = __attribute__((address_space(3))) SharedVector;
 
 /// Where a kernel leaves the value of its parameter, for all functions that it calls.
 ANYPLACE_DEVICE_FUNCTION Shared*& dynamic_shared() {
