@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ANYPLACE_DYNAMIC_SHARED where no variable can be the dynamic shared memory of a launch: on the host and as SPIR-V.
-// Who includes this defines ANYPLACE_DYNAMIC_SHARED_MEMORY first, an expression for where that memory begins.
+// Who includes this defines ANYPLACE_DYNAMIC_SHARED_MEMORY first, an expression for where that memory begins, and
+// ANYPLACE_DYNAMIC_SHARED_FUNCTION, what a function for the device is declared with; without them nothing is here.
 //
 // In a function the name is a pointer, which is set each time that the function runs. Outside of functions no pointer
 // could be set for each block, so there the name is an object without members that becomes a pointer where it is used.
 #pragma once
+
+#ifdef ANYPLACE_DYNAMIC_SHARED_MEMORY
 
 namespace anyplace::device_code {
 
@@ -36,3 +39,5 @@ struct DynamicShared<T, false> {
 
 /// The dynamic shared memory that is declared here. Outside of functions __builtin_FUNCTION() is "".
 #define ANYPLACE_DYNAMIC_SHARED_HERE(type) ::anyplace::device_code::DynamicShared<type, *__builtin_FUNCTION() != '\0'>
+
+#endif  // ANYPLACE_DYNAMIC_SHARED_MEMORY
