@@ -131,8 +131,10 @@ class Uniform final : public Strategy {
 
   std::size_t choose(std::span<const Option> options, std::size_t) override {
     if (!selects_) return weighted(options);
-    const auto is_intended = [&](const Option& option) { return option.actor == intended_ && is_selected(option); };
-    if (!intended_ || std::none_of(options.begin(), options.end(), is_intended)) intend(options);
+    const auto is_enabled = [&](const Option& option) { return option.actor == intended_; };
+    if (!intended_ || std::none_of(options.begin(), options.end(), is_enabled)) {
+      intended_ = options[weighted(options)].actor;
+    }
     // The order of the selected operations is that in which their actors are intended; others run at any time.
     std::vector<std::size_t> candidates;
     for (std::size_t i = 0; i < options.size(); ++i) {
@@ -144,16 +146,8 @@ class Uniform final : public Strategy {
   }
 
  private:
-  // A thread that goes on isn't an operation on memory.
-  bool is_selected(const Option& option) const noexcept { return (option.touched & selected_) != 0; }
-  /// Draws who executes the next operation that counts, if there is one among the options.
-  void intend(std::span<const Option> options) {
-    std::vector<Option> selected;
-    for (const Option& option : options) {
-      if (is_selected(option)) selected.push_back(option);
-    }
-    intended_.reset();
-    if (!selected.empty()) intended_ = selected[weighted(selected)].actor;
+  bool is_selected(const Option& option) const noexcept {
+    return option.is_thread || (option.touched & selected_) != 0;
   }
   std::uint64_t weight(const Option& option) const noexcept {
     if (!option.is_thread) return std::max<std::uint64_t>(option.left, 1);
