@@ -125,7 +125,7 @@ function(_anyplace_kernels_find_clang)
     message(STATUS "kernels: Clang: no PTX, ${ANYPLACE_KERNEL_CLANG} can't: ${ptx_why}")
   endif()
   if(NOT hsaco_works)
-    message(STATUS "kernels: Clang: no HSACO, ${ANYPLACE_KERNEL_CLANG} can't (it needs lld): ${hsaco_why}")
+    message(STATUS "kernels: Clang: no HSACO, ${ANYPLACE_KERNEL_CLANG} can't (it needs lld and clang-offload-bundler; Debian 13: lld-19 clang-tools-19): ${hsaco_why}")
   endif()
 endfunction()
 

@@ -3,9 +3,14 @@
 #
 # Debian packages: which of them are missing, and getting them. Sourced. Touches nothing when all are there.
 
-# Debian 12's Clang is the newest that kernels become SPIR-V with. Later ones have another, which makes all else.
-clang_packages=(clang-14 llvm-spirv-14)
-if [[ $(. /etc/os-release 2>/dev/null && echo "${VERSION_ID:-}") != 12 ]]; then clang_packages=(clang); fi
+# Kernels: SPIR-V is made by a Clang and the llvm-spirv of its version, so both are named with the release's. On a Debian that isn't known here
+# its Clang makes all else. What packages_of_release add is for AMD's code objects (Debian 12 has their bundler with Clang) and loops.
+# shellcheck disable=SC2034 # for those who source this
+case $(. /etc/os-release 2>/dev/null && echo "${VERSION_ID:-}") in
+  12) clang_packages=(clang-14 llvm-spirv-14) packages_of_release=(lld-14 llvm-14-dev) ;;
+  13) clang_packages=(clang-19 llvm-spirv-19) packages_of_release=(lld-19 clang-tools-19 llvm-19-dev) ;;
+  *) clang_packages=(clang) packages_of_release=(lld clang-tools llvm-dev) ;;
+esac
 
 packages_to_build=(g++ cmake ninja-build libfmt-dev libmd-dev)
 packages_of_demo=("${packages_to_build[@]}" libpng-dev libcli11-dev)
