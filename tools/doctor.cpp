@@ -9,6 +9,7 @@
 #include "anyplace/annotate.h"
 #include "anyplace/backend/abi.h"
 #include "anyplace/communicator.h"
+#include "anyplace/kernel_cache.h"
 #include "commands.h"
 #include "compilers.h"
 #include "environment.h"
@@ -272,12 +273,25 @@ std::string listeners_text(const Json& examined) {
   return text;
 }
 
+/// Where compiled kernels are kept, or why none are: then each start of a program compiles its kernels anew.
+struct KernelCacheState {
+  std::string folder, problem;
+};
+
+std::string kernel_cache_text(const KernelCacheState& cache) {
+  if (cache.problem.empty()) return field("folder", cache.folder);
+  return field("not used", cache.problem) + field("to do",
+                                                  "docs/kernels.md says where it is; without it kernels are "
+                                                  "compiled anew each time");
+}
+
 struct Report {
   Environment environment;
   Json engines;      ///< the result of examine_engines()
   Json compilers;    ///< the result of examine_compilers()
   Json layers;       ///< the result of examine_layers()
   Json annotations;  ///< the result of examine_listeners()
+  KernelCacheState kernel_cache;
   std::vector<Finding> findings;
   std::vector<std::string> missing;
   Probe automatic;  ///< the probe of the place `auto`
@@ -290,6 +304,7 @@ std::string report_text(const Report& report) {
   for (const std::string& name : report.missing) text += "  " + name + ": no plugin is installed\n";
   text += heading("engines of communicators") + engines_text(report.engines);
   text += heading("compilers of kernels") + compilers_text(report.compilers);
+  text += heading("cache of compiled kernels") + kernel_cache_text(report.kernel_cache);
   text += heading("layers") + layers_text(report.layers);
   text += heading("listeners of annotations") + listeners_text(report.annotations);
   text += heading("result");
@@ -337,6 +352,8 @@ Json report_json(const Report& report) {
   json["compilers"] = report.compilers.at("compilers");
   json["compilers_for"] = report.compilers.at("for");
   json["compilers_problem"] = report.compilers.at("problem");
+  json["kernel_cache"] = Json{{"folder", text_or_null(report.kernel_cache.folder)},
+                              {"problem", text_or_null(report.kernel_cache.problem)}};
   json["layers"] = report.layers.at("layers");
   json["layers_on"] = report.layers.at("on");
   json["layers_problem"] = report.layers.at("problem");
@@ -359,6 +376,7 @@ Answer run_doctor(const Options& options) {
   report.annotations = examine_listeners(options.probe_timeout);
   report.engines = examine_engines(options.probe_timeout);
   report.compilers = examine_compilers(options.probe_timeout);
+  report.kernel_cache = {kernel_cache::folder(), kernel_cache::problem()};
   report.layers = examine_layers(names, options.probe_timeout);
   report.automatic = probe_place("auto", options.probe_timeout);
   report.any_device = std::any_of(report.findings.begin(), report.findings.end(), usable);

@@ -71,12 +71,20 @@ std::string of_other_versions(std::string_view name) {
                      version(), plugin_folder_name);
 }
 
+/// The directories that were searched, ", " between them; empty if there was none.
 std::string searched() {
   std::string text;
   for (const SearchDirectory& directory : search_path().directories) {
     if (directory.is_there) text += (text.empty() ? "" : ", ") + directory.path;
   }
-  return text.empty() ? "no directory" : text;
+  return text;
+}
+
+/// "no libanyplace_backend_x.so is in /a, /b", or that there was nowhere to look.
+std::string nowhere(const std::string& file) {
+  const std::string folders = searched();
+  if (folders.empty()) return fmt::format("{} was looked for nowhere: there is no directory to search", file);
+  return fmt::format("no {} is in {}", file, folders);
 }
 
 std::string device_list(Backend& backend) {
@@ -143,8 +151,8 @@ void fail_no_backend(const std::string& place, const std::string& asked, const s
   fail_in_parts(
       code, place, operation, fmt::format("there is no backend {}{}", asked, alias),
       is_known ? "install its plugin, or name the plugin's directory in ANYPLACE_BACKEND_PATH" : suggestion(asked),
-      fmt::format("no {} is in {}{}; {}{}{}", plugin_file_name(name), searched(), not_searched(),
-                  of_other_versions(name), others(all, name), doctor));
+      fmt::format("{}{}; {}{}{}", nowhere(plugin_file_name(name)), not_searched(), of_other_versions(name),
+                  others(all, name), doctor));
 }
 
 void fail_no_automatic(const std::vector<std::string>& order, const char* operation) {
@@ -164,8 +172,11 @@ void fail_no_automatic(const std::vector<std::string>& order, const char* operat
     const std::string more = remedies(all, name);
     if (!more.empty()) remedy += (remedy.empty() ? "" : "; ") + more;
   }
-  fail_in_parts(ErrorCode::no_such_device, std::string(automatic_name), operation, std::move(text), std::move(remedy),
-                fmt::format("searched were {}{}; {}", searched(), not_searched(), doctor));
+  const std::string folders = searched();
+  fail_in_parts(
+      ErrorCode::no_such_device, std::string(automatic_name), operation, std::move(text), std::move(remedy),
+      fmt::format("{}{}; {}", folders.empty() ? "there is no directory to search" : "searched were " + folders,
+                  not_searched(), doctor));
 }
 
 void fail_no_device(const Place& place, Backend& backend, const std::string& note, const char* operation) {

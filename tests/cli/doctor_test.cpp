@@ -311,6 +311,30 @@ TEST_CASE("doctor says why a compiler's plugin is refused") {
   CHECK(found);
 }
 
+TEST_CASE("doctor says where compiled kernels are kept, or why none are") {
+  const ::test::TempDir folder;
+  const std::string kept = (folder.path() / "kernels").string();
+  const Variables used{{"ANYPLACE_CACHE", kept}};
+  const json good = run_command({"doctor", "--json"}, used).json().at("kernel_cache");
+  CHECK(good == json{{"folder", kept}, {"problem", nullptr}});
+  CHECK(contains(run_command({"doctor"}, used).out, kept));
+
+  const Variables off{{"ANYPLACE_CACHE", "off"}};
+  const Run run = run_command({"doctor", "--json"}, off);
+  CHECK(run.status == 0);  // kernels are compiled all the same
+  CHECK(run.json().at("kernel_cache") == json{{"folder", nullptr}, {"problem", "ANYPLACE_CACHE is off"}});
+  const std::string text = run_command({"doctor"}, off).out;
+  CHECK(contains(text, "cache of compiled kernels\n"));
+  CHECK(contains(text, "ANYPLACE_CACHE is off"));
+
+  std::filesystem::create_directory(kept + ".open");
+  std::filesystem::permissions(kept + ".open", std::filesystem::perms::all);
+  const Variables open{{"ANYPLACE_CACHE", kept + ".open"}};
+  const json refused = run_command({"doctor", "--json"}, open).json().at("kernel_cache");
+  CHECK(refused.at("folder").is_null());
+  CHECK(contains(refused.at("problem"), "may be written by every user"));
+}
+
 TEST_CASE("doctor lists the layers, and says which are on") {
   const json answer = run_command({"doctor", "--json"}, {{"ANYPLACE_LAYERS", "cpu_sim+faults"}}).json();
   bool found = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that says whether it runs with raised privileges, which backends it finds, which layers are on, what it
-// doesn't search, and whether the plugin whose file it is given is taken: say_search [FILE NAME]
+// doesn't search, and whether the plugin of a name is taken, from a file unless that is empty: say_search [FILE NAME]
 #include <sys/auxv.h>
 
 #include <cstdio>
@@ -18,7 +18,7 @@ int main(int count, char** words) {
   }
   if (count < 3) return 0;
   try {
-    anyplace::register_plugin(words[1]);
+    if (*words[1] != '\0') anyplace::register_plugin(words[1]);
     std::printf("taken from %s\n", anyplace::backend_info(words[2]).path.c_str());
   } catch (const anyplace::Error& error) {
     std::printf("%s\n", error.what());

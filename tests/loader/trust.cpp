@@ -94,8 +94,10 @@ struct MovedLibrary : Folder {
     const std::filesystem::path library = info.dli_fname;  // its name is the one that programs are linked with
     std::filesystem::copy_file(library, file(library.filename().string()));
   }
-  std::string said() const {
-    return test::Process({ANYPLACE_TEST_SAY_SEARCH}, {{"LD_LIBRARY_PATH", path()}}).end().out;
+  std::string said(const std::vector<std::string>& words = {}) const {
+    std::vector<std::string> command{ANYPLACE_TEST_SAY_SEARCH};
+    command.insert(command.end(), words.begin(), words.end());
+    return test::Process(command, {{"LD_LIBRARY_PATH", path()}}).end().out;
   }
 };
 
@@ -220,6 +222,21 @@ TEST_CASE("Neither the library's own folder nor the installed one is searched wh
   give(library.path(), stranger);
   CHECK_THAT(library.said(), !Contains("backend in_") && Contains("problem " + library.path() + ": " + library.path() +
                                                                   " belongs to the user 12345"));
+}
+
+TEST_CASE("Where there is no folder to search the error of a backend says so, and why") {
+  if (!is_root()) return;
+  const MovedLibrary library;
+  give(library.path(), stranger);
+  const std::string said = library.said({"", "cpu_sim"});
+  CHECK_THAT(said,
+             Contains("there is no backend cpu_sim") && !Contains("is in no directory") &&
+                 Contains("not searched: " + library.path() + ": " + library.path() + " belongs to the user 12345"));
+  // The folder that plugins are installed in may be there, and is searched then.
+  if (said.find("is in /") == said.npos) {
+    CHECK_THAT(said,
+               Contains("libanyplace_backend_cpu_sim.so was looked for nowhere: there is no directory to search"));
+  }
 }
 
 TEST_CASE("A process that isn't root's takes plugins of its own user and of root's alone") {
