@@ -3,7 +3,14 @@
 option(ANYPLACE_CCACHE "Compile through ccache, where it is installed" ON)
 find_program(ANYPLACE_CCACHE_PROGRAM ccache DOC "ccache, which keeps what was compiled")
 mark_as_advanced(ANYPLACE_CCACHE_PROGRAM)
-if(NOT ANYPLACE_CCACHE OR NOT ANYPLACE_CCACHE_PROGRAM OR CMAKE_CXX_COMPILER_LAUNCHER)
+# A launcher that is ccache itself takes the place of this one, with the same settings: without them ccache compiles anew whatever uses a
+# precompiled header, which is nearly everything. Another launcher stays as it is.
+if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "(^|/)ccache$")
+  set(ANYPLACE_CCACHE_PROGRAM ${CMAKE_CXX_COMPILER_LAUNCHER})
+elseif(CMAKE_CXX_COMPILER_LAUNCHER)
+  return()
+endif()
+if(NOT ANYPLACE_CCACHE OR NOT ANYPLACE_CCACHE_PROGRAM)
   return()
 endif()
 # Paths are taken relative to the clone, so that another clone finds them. A precompiled header's macros and time don't count, because its

@@ -47,8 +47,8 @@ Library open_library() {
   refuse(ANYPLACE_STATUS_LIBRARY_MISSING,
          "no libamdhip64 of ROCm 5, 6 or 7 can be opened (" + reasons +
              ")\nit comes with ROCm: install that (Debian: apt-get install libamdhip64-5; AMD's packages: "
-             "hip-runtime-amd), "
-             "and if it is there, put its folder (such as /opt/rocm/lib) into /etc/ld.so.conf.d or LD_LIBRARY_PATH");
+             "hip-runtime-amd), and if it is there, put its folder (such as /opt/rocm/lib) into /etc/ld.so.conf.d or "
+             "LD_LIBRARY_PATH");
 }
 
 std::string of_version() { return version_of_driver == 0 ? "" : " (HIP " + version_text(version_of_driver) + ")"; }

@@ -14,9 +14,8 @@ std::string version_problem(const TableKind& kind, std::uint32_t major, std::uin
   if (major != kind.major) {
     return fmt::format(
         "it was built for {} {}.{}, and this anyplace has {}.{}: it is of another version than anyplace {}, whose "
-        "plugins "
-        "are installed in folders named {}; install it for this version, build it again with this version's headers, "
-        "or use an anyplace of its major",
+        "plugins are installed in folders named {}; install it for this version, build it again with this version's "
+        "headers, or use an anyplace of its major",
         kind.abi, major, minor, kind.major, kind.minor, version(), plugin_folder_name);
   }
   if (filled_size < kind.least_size || filled_size > room) {

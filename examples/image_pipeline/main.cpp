@@ -59,10 +59,8 @@ const std::map<std::string, image_pipeline::Bug>& bugs() {
 
 constexpr const char* bug_help =
     "a mistake to build in, which the layer validate finds: missing-wait (kernels don't wait for their tile), "
-    "early-free "
-    "(a tile's memory goes while its kernel may read it), wrong-event (the download waits for the upload), pageable "
-    "(the "
-    "upload's source isn't pinned, and is written in the stream's order)";
+    "early-free (a tile's memory goes while its kernel may read it), wrong-event (the download waits for the upload), "
+    "pageable (the upload's source isn't pinned, and is written in the stream's order)";
 
 /// A bar on standard error, where that is a terminal. Ends its line also when an error interrupts it.
 class ProgressBar {

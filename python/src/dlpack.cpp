@@ -152,8 +152,7 @@ void bind_given() {
           nb::sig("def __dlpack__(self, *, stream: int | None = None, max_version: tuple[int, int] | None = None, "
                   "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> object"),
           "Lends the memory to another library. docs/arrays.md has the rules of streams; a Buffer, which is an array "
-          "of "
-          "uint8 then, is on the current stream.")
+          "of uint8 then, is on the current stream.")
       .def(
           "__dlpack_device__",
           [](nb::handle self) {

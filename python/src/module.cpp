@@ -32,8 +32,7 @@ void require_main_interpreter() {
   if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return;
   throw nanobind::import_error(
       "anyplace can't be imported in a subinterpreter: its devices and streams are the process's. Import it in the "
-      "main "
-      "interpreter, or use multiprocessing");
+      "main interpreter, or use multiprocessing");
 }
 
 }  // namespace

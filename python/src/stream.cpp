@@ -178,8 +178,7 @@ void bind_work(nb::class_<StreamObject>& type) {
            nb::sig("def copy(self, destination: Buffer | Array | typing_extensions.Buffer, "
                    "source: Buffer | Array | typing_extensions.Buffer) -> None"),
            "Copies in the stream's order. Each side is a Buffer, an Array, a HostBuffer, or an object that lends "
-           "memory, "
-           "such as bytes or a NumPy array, which is kept until the copy is done.")
+           "memory, such as bytes or a NumPy array, which is kept until the copy is done.")
       .def("fill", &fill, "buffer"_a, "value"_a,
            nb::sig("def fill(self, buffer: Buffer, value: typing.SupportsIndex | typing_extensions.Buffer) -> None"),
            "Fills with a byte, or with the bytes of `value` again and again: a power of two of them, 128 at most.")

@@ -38,8 +38,8 @@ bool check() noexcept {
             .append(missing)
             .append(
                 ": it is of an older release than the headers that the adapter was built with, and its tables differ; "
-                "build the "
-                "adapter with the headers of the wheel that runs (-DUR_INCLUDE_DIR), or install intel-sycl-rt 2026.2"));
+                "build the adapter with the headers of the wheel that runs (-DUR_INCLUDE_DIR), or install "
+                "intel-sycl-rt 2026.2"));
   } catch (...) {
     // No memory for the message; the answer stands.
   }

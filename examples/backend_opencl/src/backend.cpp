@@ -30,8 +30,7 @@ class OpenClBackend final : public anyplace::backend::DeviceBackend {
     if (code != CL_SUCCESS || platforms == 0) {
       refuse(ANYPLACE_STATUS_NO_DRIVER,
              "the OpenCL loader finds no driver. Install one (Debian, for CPUs: apt-get install pocl-opencl-icd) that "
-             "puts a "
-             "file into /etc/OpenCL/vendors.",
+             "puts a file into /etc/OpenCL/vendors.",
              code);
     }
   }
