@@ -18,6 +18,7 @@
 
 #include "anyplace/version.h"
 #include "error_text.h"
+#include "interruption.h"
 #include "json.h"
 #include "number.h"
 #include "terminal.h"
@@ -93,11 +94,6 @@ Json case_json(const CaseReport& one) {
               {"call", failed ? text_or_null(one.call) : Json()},
               {"output", failed ? text_or_null(one.output) : Json()},
               {"lacks", skipped ? text_or_null(one.reason) : Json()}};
-}
-
-std::string signal_text(int number) {
-  const char* const name = sigabbrev_np(number);
-  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(number);
 }
 
 std::string report_json(const Report& report) {

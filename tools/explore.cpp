@@ -23,6 +23,8 @@
 #include "explore_runs.h"
 #include "explore_search.h"
 #include "explore_shrink.h"
+#include "interruption.h"
+#include "number.h"
 #include "progress.h"
 #include "text.h"
 
@@ -86,7 +88,7 @@ std::uint64_t seconds_of(std::string text) {
   return std::stoull(text) * unit;
 }
 
-std::string options_problem(const ExploreOptions& options, bool has_strategy) {
+std::string options_problem(const ExploreOptions& options, const CLI::App& command) {
   for (const char* const name : own_variables) {
     if (!environment_variable(name).empty()) {
       return std::string(name) + " is set; explore sets it itself for each run";
@@ -96,8 +98,13 @@ std::string options_problem(const ExploreOptions& options, bool has_strategy) {
       !mode.empty() && mode != "deterministic") {
     return "ANYPLACE_CPU_SIM_MODE is " + in_quotes(mode) + "; explore needs 'deterministic', and sets it itself";
   }
-  if (has_strategy && options.exhaustive) return "--exhaustive tries all schedules, so there is no --strategy with it";
+  if (command.count("--strategy") != 0 && options.exhaustive)
+    return "--exhaustive tries all schedules, so there is no --strategy with it";
   if (options.no_reduction && !options.exhaustive) return "--no-reduction is for --exhaustive";
+  for (const auto& [option, text] :
+       {std::pair("--time", &options.time), std::pair("--replay", &options.replay), std::pair("--out", &options.out)}) {
+    if (command.count(option) != 0 && text->empty()) return std::string(option) + " is empty";
+  }
   if (!options.time.empty() && seconds_of(options.time) == 0) {
     return "--time is " + in_quotes(options.time) + "; it takes a time as 90, 90s, 15m or 2h";
   }
@@ -128,6 +135,14 @@ class Exploring {
     words_.front() = absolute_program(words_.front());
   }
 
+  Exploring(const Exploring&) = delete;  // it owns a folder
+  Exploring& operator=(const Exploring&) = delete;
+  ~Exploring() {
+    std::error_code ignored;
+    fs::remove_all(base_ + "/runs", ignored);
+    if (!keeps_ && options_.out.empty()) fs::remove_all(base_, ignored);
+  }
+
   Exploration run() {
     const auto begin = std::chrono::steady_clock::now();
     Exploration exploration;
@@ -142,8 +157,8 @@ class Exploring {
     exploration.total_runs = total_runs_;
     exploration.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     progress_.clear();
-    fs::remove_all(base_ + "/runs");
-    if (exploration.failures.empty() && options_.out.empty()) fs::remove_all(base_);
+    exploration.interrupted = interrupted();
+    keeps_ = !exploration.failures.empty();
     return exploration;
   }
 
@@ -165,7 +180,6 @@ class Exploring {
     // Their first lines name the strategies, which are two.
     std::string difference = first_difference(options_.replay, run.report_path(), 1);
     if (!run.report.diverged.empty()) difference = run.report.diverged + "; " + difference;
-    if (options_.out.empty()) fs::remove_all(base_);
     return difference;
   }
 
@@ -185,6 +199,7 @@ class Exploring {
 
   /// Refuses what can't be explored.
   void require_used(const ScheduleRun& run) const {
+    if (run.interrupted) throw Refused("interrupted by " + signal_text(interrupted()) + " in the plain schedule's run");
     if (run.start_error != 0) {
       throw Refused("can't start " + in_quotes(options_.words.front()) + ": " + std::strerror(run.start_error));
     }
@@ -212,9 +227,11 @@ class Exploring {
       return;
     }
     const ScheduleRun second = runs.run({plain_strategy, options_.seed, {}, {}});
+    require_used(second);
     exploration.difference = difference_of(first, second);
     good_ = base_ + "/plain";
     unsteady_ = differing_files(first.folder, second.folder);
+    if (options_.same_output) exploration.not_compared = unsteady_;
     fs::rename(first.folder, good_);
     if (options_.timeout == 0) limit_ = limit_of_runs(std::max(first.took, second.took));
     submissions_ = first.report.submissions;
@@ -236,6 +253,7 @@ class Exploring {
     ScheduleRuns runs(program(1, limit_));
     const ScheduleRun first = runs.run({"random", options_.seed, {}, {}}),
                       second = runs.run({"random", options_.seed, {}, {}});
+    if (first.interrupted || second.interrupted) return;
     if (exploration.difference.empty()) exploration.difference = difference_of(first, second);
     choices_ = first.report.choice_count;
     std::set<std::pair<std::int64_t, std::int64_t>> streams;
@@ -299,7 +317,7 @@ class Exploring {
     ScheduleRuns runs(own);
     if (options_.same_output && !good_.empty()) runs.compare_with(good_, unsteady_);
     const bool is_job = found.first.is_job();
-    const bool shrinks = !options_.no_shrink && found.first.failure.kind != "hang" && !is_job;
+    const bool shrinks = !options_.no_shrink && found.first.failure.kind != "hang" && !is_job && interrupted() == 0;
     failure.shrunk = !shrinks ? unshrunk(found.first) : shrink_failure(runs, found.first, most_shrink_runs);
     failure.is_plain = is_job ? found.run == 0 : failure.shrunk.is_replayed && failure.shrunk.deviations.empty();
     total_runs_ += runs.count();
@@ -340,6 +358,7 @@ class Exploring {
   std::string good_;  ///< the folder of the plain run; "" if it isn't good
   std::set<std::string> unsteady_;
   std::uint64_t submissions_ = 0, choices_ = 0, total_runs_ = 0;
+  bool keeps_ = false;  ///< failures have folders in the base
   Progress progress_;
 };
 
@@ -364,23 +383,24 @@ ExploreCommand::ExploreCommand(CLI::App& app)
     : command_(app.add_subcommand("explore", "Runs a program under many schedules of cpu_sim, and shows which fail")) {
   ExploreOptions& o = options_;
   command_->add_option("PROGRAM", o.words, "The program and its arguments, after --")->required();
-  strategy_ = command_->add_option(
-      "--strategy", o.strategy, "What chooses: random, pct:D, urw, surw, round_robin, lazy or eager (default random)");
+  command_->add_option("--strategy", o.strategy,
+                       "What chooses: random, pct:D, urw, surw, round_robin, lazy or eager (default random)");
   command_->add_option("--runs", o.runs, "How many runs (default 1000; of --exhaustive: all)")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1, 1'000'000'000'000));
   command_->add_flag("--exhaustive", o.exhaustive, "Try all schedules, of a small program");
   command_->add_flag("--no-reduction", o.no_reduction, "Try those, too, that only exchange independent operations");
   command_->add_option("--time", o.time, "How long to go on: 90s, 15m, 2h");
   command_->add_option("--jobs", o.jobs, "How many runs at once (default: as many as there are processors)")
-      ->check(CLI::PositiveNumber);
-  command_->add_option("--seed", o.seed, "The first run's seed; the next one has the next (default 0)");
+      ->check(whole_number(1, 4096));
+  command_->add_option("--seed", o.seed, "The first run's seed; the next one has the next (default 0)")
+      ->check(whole_number(0, UINT64_MAX));
   command_->add_flag("--same-output", o.same_output, "Another output than the plain schedule's is a failure");
   command_->add_flag("--no-shrink", o.no_shrink, "Show failures as they were found");
   command_->add_flag("--fail-fast", o.fail_fast, "End with the first failure");
   command_
       ->add_option("--timeout", o.timeout,
                    "Seconds after which a run has no end (default: 20 times the plain one's, at least 60)")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1, 1'000'000));
   command_->add_option("--out", o.out, "A new folder for what is kept of failures, with timelines of them");
   command_->add_option("--replay", o.replay,
                        "Take the choices of this report once more, and say whether it is the same run");
@@ -389,20 +409,24 @@ ExploreCommand::ExploreCommand(CLI::App& app)
       "Exit status:\n"
       "  0  no run failed (of --replay: the run is the same)\n"
       "  1  a run failed, or the program can't be explored\n"
-      "  2  the command line is wrong");
+      "  2  the command line is wrong\n"
+      "  128 + N  signal N (SIGINT is 2, SIGTERM 15) ended it early; what it found until then is reported");
 }
 
 bool ExploreCommand::chosen() const { return command_->parsed(); }
 
 Answer ExploreCommand::run() const {
-  if (const std::string problem = options_problem(options_, strategy_->count() != 0); !problem.empty()) {
+  if (const std::string problem = options_problem(options_, *command_); !problem.empty()) {
     return {"", "anyplace: " + problem + "\n", exit_usage};
   }
   try {
     if (!options_.replay.empty()) return replay_answer(options_);
+    catch_interruptions();
     const Exploration exploration = Exploring(options_).run();
-    return {options_.json ? dump(exploration_json(exploration)) : exploration_text(exploration), "",
-            exploration.failures.empty() ? exit_ok : exit_failed};
+    const int status = exploration.interrupted != 0   ? 128 + exploration.interrupted
+                       : exploration.failures.empty() ? exit_ok
+                                                      : exit_failed;
+    return {options_.json ? dump(exploration_json(exploration)) : exploration_text(exploration), "", status};
   } catch (const Refused& refused) {
     return {"", std::string("anyplace: ") + refused.what() + "\n", exit_failed};
   }

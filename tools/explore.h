@@ -43,7 +43,6 @@ class ExploreCommand {
 
  private:
   CLI::App* command_;
-  CLI::Option* strategy_ = nullptr;
   ExploreOptions options_;
 };
 

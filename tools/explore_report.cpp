@@ -8,6 +8,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "interruption.h"
 #include "terminal.h"
 #include "text.h"
 
@@ -149,6 +150,9 @@ std::uint64_t depth_of(const std::string& strategy) {
 
 std::string exploration_text(const Exploration& exploration) {
   std::string text = searched_text(exploration) + "\n";
+  if (exploration.interrupted != 0) {
+    text += field("interrupted", "by " + signal_text(exploration.interrupted) + "; this is what was found until then");
+  }
   if (exploration.failures.empty()) {
     text += painted(Paint::good, "no failure") + "\n";
   } else {
@@ -157,6 +161,10 @@ std::string exploration_text(const Exploration& exploration) {
   if (const std::string bound = bound_text(exploration); !bound.empty()) text += field("missed", bound);
   if (!exploration.difference.empty()) {
     text += field("caution", "this program isn't deterministic: " + printable(exploration.difference));
+  }
+  if (!exploration.not_compared.empty()) {
+    text += field("not compared", joined({exploration.not_compared.begin(), exploration.not_compared.end()}) +
+                                      ": two runs of the plain schedule already write something else");
   }
   for (const std::string& what : exploration.search.uncontrolled) text += field("uncontrolled", printable(what));
   for (const ExploredFailure& failure : exploration.failures) text += failure_text(failure);
@@ -188,6 +196,8 @@ Json exploration_json(const Exploration& exploration) {
           {"bound", std::move(bound)},
           {"difference", text_or_null(exploration.difference)},
           {"uncontrolled", search.uncontrolled},
+          {"not_compared", exploration.not_compared},
+          {"interrupted", exploration.interrupted == 0 ? Json() : Json(signal_text(exploration.interrupted))},
           {"failures", std::move(failures)}};
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,12 @@ struct Exploration {
   std::uint64_t first_seed = 0;
   SearchResult search;
   std::vector<ExploredFailure> failures;
-  std::string difference;        ///< what isn't deterministic; "" if nothing was seen
-  std::uint64_t actors = 0;      ///< threads and streams
-  std::uint64_t total_runs = 0;  ///< with those of checks and of shrinking
+  std::string difference;              ///< what isn't deterministic; "" if nothing was seen
+  std::set<std::string> not_compared;  ///< of --same-output: what differs already between two plain runs
+  std::uint64_t actors = 0;            ///< threads and streams
+  std::uint64_t total_runs = 0;        ///< with those of checks and of shrinking
   double seconds = 0;
+  int interrupted = 0;  ///< the signal that ended the search early, or 0
 };
 
 std::string exploration_text(const Exploration& exploration);

@@ -44,15 +44,25 @@ std::string validate_settings(const std::string& folder) {
   return kept + "report=" + folder + "/validate-%p.json";
 }
 
-/// The last line of a file that has a letter or a digit: mpirun's text of a rank that failed ends with a rule.
-std::string last_line(const std::string& path) {
+/// Whether the line is one of those that launchers draw around what they say of a rank that failed.
+bool is_rule(const std::string& line) {
+  return line.size() >= 20 && line.find_first_not_of(line.front() == '=' ? "=" : "-") == std::string::npos;
+}
+
+/// The line of standard error that says why the run failed: of one that a signal ended the last line that is anyplace's
+/// own, if there is one, because what else reports of signals are, such as the frames of a stack, comes behind it; else
+/// the last line with a letter or a digit. What a job's launcher says begins with a rule, and isn't looked at unless
+/// there is nothing before it.
+std::string telling_line(const std::string& path, bool is_signal, bool is_job) {
   std::ifstream file(path);
-  std::string last;
+  std::string last, own;
   for (std::string line; std::getline(file, line);) {
+    if (is_job && is_rule(line) && !last.empty()) break;
     const auto is_word = [](unsigned char c) { return std::isalnum(c) != 0 || c >= 0x80; };
     if (std::any_of(line.begin(), line.end(), is_word)) last = line;
+    if (line.starts_with("anyplace: ")) own = line;
   }
-  return printable(last);
+  return printable(is_signal && !own.empty() ? own : last);
 }
 
 std::uint64_t hash_of(std::uint64_t hash, std::string_view text) {
@@ -216,7 +226,7 @@ RunFailure ScheduleRuns::reported_by_validate(const std::string& folder) const {
 }
 
 RunFailure ScheduleRuns::judge(const ScheduleRun& run) const {
-  if (run.start_error != 0) return {};
+  if (run.start_error != 0 || run.interrupted) return {};
   if (run.hung) {
     return failure("hang",
                    "no end within " + std::to_string(run.took.count() / 1000) + " s" + last_call(run.report_path()));
@@ -231,7 +241,7 @@ RunFailure ScheduleRuns::judge(const ScheduleRun& run) const {
   if (is_validated_) {
     if (RunFailure reported = reported_by_validate(run.folder)) return reported;
   }
-  const std::string last = last_line(run.folder + "/stderr");
+  const std::string last = telling_line(run.folder + "/stderr", run.signal != 0, run.is_job());
   const std::string said = last.empty() ? "" : ": " + last;
   if (run.signal != 0) return failure("crash", strsignal(run.signal) + said);
   if (run.status != 0) {

@@ -6,10 +6,13 @@
 #include <string_view>
 #include <utility>
 
+#include "interruption.h"
+
 namespace anyplace::tool {
 namespace {
 
 bool is_over(const SearchResult& result, const SearchLimits& limits, std::uint64_t started) {
+  if (interrupted() != 0) return true;
   if (limits.runs != 0 && started >= limits.runs) return true;
   if (limits.fail_fast && !result.failures.empty()) return true;
   return limits.deadline && std::chrono::steady_clock::now() >= *limits.deadline;
@@ -17,6 +20,10 @@ bool is_over(const SearchResult& result, const SearchLimits& limits, std::uint64
 
 /// Counts the run, whose number in the search is `number`, and keeps its folder if it is the first that failed so.
 void take(SearchResult& result, ScheduleRun run, std::uint64_t number) {
+  if (run.interrupted) {  // it says nothing
+    std::filesystem::remove_all(run.folder);
+    return;
+  }
   ++result.runs;
   result.schedules.insert(run.hash);
   result.longest = std::max(result.longest, run.report.choice_count);
@@ -160,6 +167,10 @@ SearchResult enumerate_schedules(ScheduleRuns& runs, std::uint64_t seed, bool re
     }
     if (runs.is_empty()) break;
     ScheduleRun run = runs.wait();
+    if (run.interrupted) {
+      std::filesystem::remove_all(run.folder);
+      continue;
+    }
     const auto branch = std::find_if(begun.begin(), begun.end(),
                                      [&](const Branch& one) { return one.choices == run.schedule.choices; });
     const ScheduleReport report = read_schedule_report(run.report_path(), ReportPart::all);
@@ -180,7 +191,7 @@ SearchResult enumerate_schedules(ScheduleRuns& runs, std::uint64_t seed, bool re
     take(result, std::move(run), result.runs + 1);
     progress(result);
   }
-  result.is_complete = branches.empty() && result.difference.empty();
+  result.is_complete = branches.empty() && result.difference.empty() && interrupted() == 0;
   return result;
 }
 

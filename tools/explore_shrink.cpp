@@ -7,8 +7,16 @@
 #include <optional>
 #include <utility>
 
+#include "interruption.h"
+
 namespace anyplace::tool {
 namespace {
+
+/// What is chosen, and whose it is: "fill 64 bytes of stream 3", where another stream may have the same to do.
+std::string with_owner(const ScheduleOption& option) {
+  if (option.is_operation()) return option.what + " of stream " + std::to_string(option.stream);
+  return option.thread < 0 ? option.what : option.what + " of thread " + std::to_string(option.thread);
+}
 
 std::vector<Deviation> deviations_of(const ScheduleReport& report) {
   std::vector<Deviation> all;
@@ -17,7 +25,7 @@ std::vector<Deviation> deviations_of(const ScheduleReport& report) {
     if (choice.taken == choice.plain || std::max(choice.taken, choice.plain) >= choice.options.size()) continue;
     const ScheduleOption &taken = choice.options[choice.taken], &plain = choice.options[choice.plain];
     if (plain.name().empty() || taken.name().empty()) continue;  // a choice that only its number tells apart
-    all.push_back({i, plain.name() + " " + taken.name(), taken.what, plain.what});
+    all.push_back({i, plain.name() + " " + taken.name(), with_owner(taken), with_owner(plain)});
   }
   return all;
 }
@@ -52,7 +60,7 @@ class Shrinking {
   void reduce() {
     std::vector<Deviation> all = deviations_of(report_);
     std::size_t parts = 2;
-    while (!all.empty() && count_ < most_) {
+    while (!all.empty() && may_go_on()) {
       parts = std::min(parts, all.size());
       if (const auto rest = without_a_part(all, parts)) {
         all = *rest;
@@ -71,8 +79,9 @@ class Shrinking {
   std::uint64_t count() const { return count_; }
 
  private:
+  bool may_go_on() const { return count_ < most_ && interrupted() == 0; }
   std::optional<std::vector<Deviation>> without_a_part(const std::vector<Deviation>& all, std::size_t parts) {
-    for (std::size_t part = parts; part-- > 0 && count_ < most_;) {  // the last ones are needed least often
+    for (std::size_t part = parts; part-- > 0 && may_go_on();) {  // the last ones are needed least often
       const auto begin = static_cast<std::ptrdiff_t>(all.size() * part / parts);
       const auto end = static_cast<std::ptrdiff_t>(all.size() * (part + 1) / parts);
       std::vector<Deviation> rest(all.begin(), all.begin() + begin);

@@ -21,6 +21,15 @@ inline std::optional<std::uint64_t> parse_number(const std::string& text) {
   return number;
 }
 
+/// A check of an option for CLI11: says what is wrong if the text isn't a whole number from `least` to `most`.
+inline auto whole_number(std::uint64_t least, std::uint64_t most) {
+  return [least, most](const std::string& text) {
+    const std::optional<std::uint64_t> number = parse_number(text);
+    if (number && *number >= least && *number <= most) return std::string();
+    return "'" + text + "' is no whole number from " + std::to_string(least) + " to " + std::to_string(most);
+  };
+}
+
 /// Parses a size such as "40GiB", as ANYPLACE_CPU_SIM_MEMORY takes it; nothing if the text is none.
 inline std::optional<std::uint64_t> parse_size(std::string_view text) {
   std::uint64_t value = 0;

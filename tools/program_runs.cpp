@@ -19,6 +19,8 @@
 #include <string_view>
 #include <thread>
 
+#include "interruption.h"
+
 namespace anyplace::tool {
 namespace {
 
@@ -133,8 +135,8 @@ bool RunPool::is_over(Running& running) const {
   int status = 0;
   ProgramRun& run = running.run;
   pid_t ended = waitpid(running.pid, &status, WNOHANG);
-  if (ended == 0 && Clock::now() - running.started >= limit_) {
-    run.hung = true;
+  if (ended == 0 && (interrupted() != 0 || Clock::now() - running.started >= limit_)) {
+    (interrupted() != 0 ? run.interrupted : run.hung) = true;
     kill(-running.pid, SIGKILL);
     do {
       ended = waitpid(running.pid, &status, 0);
@@ -144,7 +146,7 @@ bool RunPool::is_over(Running& running) const {
   kill(-running.pid, SIGKILL);
   run.took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - running.started);
   if (WIFEXITED(status)) run.status = WEXITSTATUS(status);
-  if (WIFSIGNALED(status) && !run.hung) run.signal = WTERMSIG(status);
+  if (WIFSIGNALED(status) && !run.hung && !run.interrupted) run.signal = WTERMSIG(status);
   int error = 0;
   if (run.status == not_started_status && read(running.error_pipe, &error, sizeof error) == sizeof error) {
     run.start_error = error;

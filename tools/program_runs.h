@@ -24,7 +24,8 @@ struct ProgramRun {
   int status = -1;           ///< its exit status; -1 if it didn't exit
   int signal = 0;            ///< that it died of; 0 if it exited or was killed for its time
   bool hung = false;
-  int start_error = 0;  ///< why the program couldn't be executed, an errno; its status is then 127
+  bool interrupted = false;  ///< it was killed because this process was interrupted, and says nothing
+  int start_error = 0;       ///< why the program couldn't be executed, an errno; its status is then 127
   std::chrono::milliseconds took{0};
 };
 

@@ -17,6 +17,7 @@
 
 #include "error_text.h"
 #include "json.h"
+#include "number.h"
 #include "sweep_runs.h"
 #include "terminal.h"
 #include "text.h"
@@ -191,13 +192,14 @@ SweepCommand::SweepCommand(CLI::App& app)
   command_->add_option("--status", status_, "What the calls fail with (default backend_failed)");
   command_->add_option("--entry", entry_,
                        "Which calls fail: an entry of a backend's, with * for any characters (default *)");
-  command_->add_option("--every", every_, "Fail every so manieth call only (default 1)")->check(CLI::PositiveNumber);
+  command_->add_option("--every", every_, "Fail every so manieth call only (default 1)")
+      ->check(whole_number(1, 1'000'000'000'000));
   command_->add_option("--jobs", jobs_, "How many runs at once (default: as many as there are processors)")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1, 4096));
   command_
       ->add_option("--timeout", timeout_,
                    "Seconds after which a run hangs (default: 20 times the program's own, at least 60)")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1, 1'000'000));
   command_->add_flag("--json", json_, "Write JSON");
 }
 

@@ -5,12 +5,14 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <vector>
 
 namespace anyplace::cpu_sim {
@@ -19,6 +21,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr double most_count = 4096;
+constexpr double least_figure = 1e-6,
+                 most_figure = 1e18;  // what is beyond them isn't a device's, and no time in 64 bits
 
 /// Counts the lines that the parser has read.
 struct Reader {
@@ -94,6 +98,8 @@ class Flatten final : public nlohmann::json_sax<Json> {
 
  private:
   [[noreturn]] void no(const std::string& what) const {
+    if (path_.empty())
+      refuse(file_, line_, "this is " + what + "; a profile is an object: {\"anyplace_device_profile\": 1, ...}");
     refuse(file_, line_, "\"" + path_ + "\" is " + what + "; figures are {\"value\": number, \"source\": \"...\"}");
   }
   bool add(double value) {
@@ -231,14 +237,21 @@ class Figures {
         refuse(file_, entry.line, "\"" + key + "\" is no kernel; one is {\"launch_ns\": number, \"source\": \"...\"}");
       }
       const std::string figure = key.substr(0, key.find('/'));
+      if (entries_.contains(figure + "/value") && key != figure) {
+        refuse(file_, entry.line,
+               "there is no key \"" + key + "\"; a figure is {\"value\": number, \"source\": \"...\"}");
+      }
       refuse(file_, entry.line, "there is no key \"" + figure + "\"; the figures are " + known_ + ", kernels");
     }
   }
 
  private:
   void check_positive(const ProfileEntry& entry, const std::string& key) const {
-    if (std::isfinite(*entry.number) && *entry.number > 0) return;
-    refuse(file_, entry.line, "\"" + key + "\" is " + Json(*entry.number).dump() + "; it has to be more than 0");
+    if (!std::isfinite(*entry.number) || *entry.number <= 0) {
+      refuse(file_, entry.line, "\"" + key + "\" is " + Json(*entry.number).dump() + "; it has to be more than 0");
+    }
+    if (*entry.number >= least_figure && *entry.number <= most_figure) return;
+    refuse(file_, entry.line, "\"" + key + "\" is " + Json(*entry.number).dump() + "; it is from 1e-6 to 1e18");
   }
   void check_source(const ProfileEntry* source, std::size_t line, const std::string& key) {
     if (source != nullptr && find("sources/" + source->text) != nullptr) return;
@@ -308,6 +321,12 @@ Profile load_profile(const std::string& name_or_path) {
     }
     throw ProfileError("there is no profile \"" + name_or_path + "\"\nprofiles are " + known_profiles() +
                        ", and files whose path ends with .json or has a slash");
+  }
+  std::error_code unknown;
+  if (const auto type = std::filesystem::status(name_or_path, unknown).type();
+      type != std::filesystem::file_type::regular && type != std::filesystem::file_type::not_found) {
+    throw ProfileError(name_or_path + " is no regular file; a profile is a file of JSON, or one of " +
+                       known_profiles());
   }
   std::ifstream file(name_or_path);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

@@ -2,6 +2,7 @@
 #include "schedule_report.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,11 +15,22 @@ namespace anyplace::cpu_sim {
 
 ScheduleReport::ScheduleReport(const std::string& path) {
   if (path.empty()) return;
-  file_ = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+  file_ = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file_ < 0) {
     bad_argument("the file of ANYPLACE_CPU_SIM_REPORT can't be written: " + in_quotes(path) + ": " +
                  std::strerror(errno));
   }
+  // The lock lasts as long as the process that writes the report.
+  if (flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    line("{\"uncontrolled\":" +
+         json_text("another process uses cpu_sim, too, and what it does is not in this schedule: "
+                   "only ranks that a launcher starts are scheduled together") +
+         "}");
+    close(file_);
+    file_ = -1;
+    return;
+  }
+  static_cast<void>(!ftruncate(file_, 0));  // fails where it isn't a file, as for /dev/stderr
 }
 
 ScheduleReport::~ScheduleReport() {

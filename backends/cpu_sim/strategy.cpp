@@ -5,11 +5,13 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -259,6 +261,10 @@ bool parse_choice(const std::string& line, Choices::File& file) {
 
 Choices::File read_choices(const std::string& path) {
   std::ifstream file(path);
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) {
+    bad_argument("the choices of ANYPLACE_CPU_SIM_STRATEGY can't be read: " + in_quotes(path) + " is a folder");
+  }
   if (!file) {
     bad_argument("the choices of ANYPLACE_CPU_SIM_STRATEGY can't be read: " + in_quotes(path) + ": " +
                  std::strerror(errno));

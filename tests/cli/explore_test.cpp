@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `anyplace explore` on a model whose schedules can be counted (programs/explored.cpp): what it finds, how it shows and
 // shrinks it, and what it refuses.
+#include <signal.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
@@ -143,6 +145,37 @@ TEST_CASE("With --same-output another output than the plain schedule's is a fail
   CHECK_THAT(failure.at("message").get<std::string>(), Contains("stdout differs"));
 }
 
+TEST_CASE("What --same-output can't compare, because it is another one each time, is said") {
+  const test::TempDir folder;
+  const Run run = explore(folder, {"--runs", "5", "--same-output"}, {"prints its process"});
+  CHECK(run.status == 0);
+  CHECK_THAT(run.out, Contains("not compared") && Contains("stdout: two runs of the plain schedule"));
+  const Run json = explore(folder, {"--runs", "5", "--same-output", "--json"}, {"prints its process"});
+  CHECK(json.json().at("not_compared") == nlohmann::json{"stdout"});
+}
+
+TEST_CASE("A search that is interrupted says what it found until then, and leaves nothing else") {
+  const test::TempDir folder;
+  const Run run = explore(folder, {"--jobs", "1", "--json"}, {"fails with seed 5, and interrupts with seed 7"});
+  CHECK(run.status == 128 + SIGTERM);
+  const json answer = run.json();
+  CHECK(answer.at("interrupted") == "SIGTERM");
+  CHECK(answer.at("runs") < 1000);
+  REQUIRE(answer.at("failures").size() == 1);
+  CHECK(answer.at("failures")[0].at("first_run") == 6);
+  const std::filesystem::path kept = answer.at("failures")[0].at("output").get<std::string>();
+  CHECK(std::filesystem::exists(kept / "report"));
+  CHECK(!std::filesystem::exists(kept.parent_path() / "runs"));
+}
+
+TEST_CASE("A deviation says which stream's or thread's operation it is") {
+  const test::TempDir folder;
+  const json failure = only_failure(explore(folder, {"--json", "--runs", "50"}, {"fails"}));
+  const json& deviation = failure.at("deviations").at(0);
+  CHECK_THAT(deviation.at("what").get<std::string>(), Contains(" of thread 0"));
+  CHECK(deviation.at("instead_of") == "fill x of stream 1");
+}
+
 TEST_CASE("All schedules are as many as there are, and those of independent operations count once") {
   const std::vector<std::pair<int, int>> sizes{{1, 1}, {1, 2}, {2, 1}, {2, 2}, {3, 1}};
   for (const auto& [first, second] : sizes) {
@@ -278,7 +311,12 @@ TEST_CASE("What can't be explored, and an exploration that is asked for in a wro
   refuses({"--strategy", "pct"}, "takes a depth of 1 or more");
   refuses({"--strategy", "choices:x"}, "choices are no strategy to explore with");
   refuses({"--strategy", "urw", "--exhaustive"}, "no --strategy with it");
-  refuses({"--runs", "0"}, "--runs");
+  refuses({"--runs", "0"}, "'0' is no whole number from 1 to");
+  refuses({"--seed", "-1"}, "'-1' is no whole number from 0 to 18446744073709551615");
+  refuses({"--seed", "18446744073709551616"}, "is no whole number from 0 to 18446744073709551615");
+  refuses({"--jobs", "many"}, "'many' is no whole number from 1 to 4096");
+  refuses({"--replay", ""}, "--replay is empty");
+  refuses({"--time", ""}, "--time is empty");
   refuses({"--time", "soon"}, "it takes a time as 90, 90s, 15m or 2h");
   CHECK(run_command({"explore"}).status == 2);
   const Run seed = run_command({"explore", "--", "true"}, {{"ANYPLACE_CPU_SIM_SEED", "3"}});

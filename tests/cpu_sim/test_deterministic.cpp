@@ -9,6 +9,7 @@
 #include <sstream>
 #include <thread>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "graphs.h"
@@ -211,6 +212,14 @@ TEST_CASE("Given a program that forks, Then the report says so") {
   CHECK_THAT(ended.report, Catch::Contains("{\"uncontrolled\":\"the process has forked"));
 }
 
+TEST_CASE("Given a program whose child uses cpu_sim, too, Then the report is the parent's, and says so") {
+  const Scheduled ended = run("child_uses_it", "random");
+  CHECK(ended.status == 0);
+  CHECK_THAT(ended.report, Catch::StartsWith("{\"anyplace_cpu_sim_report\"") &&
+                               Catch::Contains("{\"uncontrolled\":\"another process uses cpu_sim, too"));
+  CHECK(ended.report.find("{\"end\"") == ended.report.rfind("{\"end\""));
+}
+
 TEST_CASE("Given ANYPLACE_CPU_SIM_HASH=1, Then the schedule's hash is on standard error") {
   const Scheduled ended = run("two_streams", "random", "1", {{"ANYPLACE_CPU_SIM_HASH", "1"}});
   std::string hash = value_of(ended.report, "hash");
@@ -234,6 +243,7 @@ TEST_CASE("Given a wrong mode, seed, strategy or file, Then the plugin is refuse
       {"ANYPLACE_CPU_SIM_STRATEGY", "pct:0", "allowed is random, pct:D"},
       {"ANYPLACE_CPU_SIM_STRATEGY", "choices:" + folder.file("none"), "No such file"},
       {"ANYPLACE_CPU_SIM_STRATEGY", "choices:" + folder.write("words", "0\nleft\n"), "line 2"},
+      {"ANYPLACE_CPU_SIM_STRATEGY", "choices:" + folder.path().string(), "is a folder"},
       {"ANYPLACE_CPU_SIM_REPORT", folder.file("no/report"), "No such file"},
   };
   for (const auto& [variable, value, says] : wrong) {
@@ -534,6 +544,29 @@ TEST_CASE("Program: a kernel spins until the host goes on", "[.spinning_kernel]"
   });
   go_on = true;
   CHECK(stream.synchronize());
+}
+
+TEST_CASE("Program: its child uses the device while it does", "[.child_uses_it]") {
+  int ready[2];
+  REQUIRE(pipe(ready) == 0);
+  const pid_t child = fork();
+  if (child != 0) {
+    Plugin plugin;
+    CHECK(write(ready[1], "", 1) == 1);
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+    return;
+  }
+  char byte = 0;
+  if (read(ready[0], &byte, 1) != 1) _exit(1);
+  {
+    Plugin plugin;
+    Stream stream(plugin);
+    stream.run([] {});
+    if (!stream.synchronize()) _exit(2);
+  }
+  _exit(0);
 }
 
 TEST_CASE("Program: it forks", "[.forks]") {

@@ -125,6 +125,9 @@ TEST_CASE("Given a bad profile, Then the error has the file, the line, the key a
              Catch::StartsWith("mine.json:15: there is no key \"launches\"") &&
                  Catch::Contains("the figures are memory_bytes, memory_bytes_per_second"));
   CHECK(refusal("10e9", "0") == "mine.json:9: \"to_device_bytes_per_second\" is 0.0; it has to be more than 0");
+  CHECK(refusal("10e9", "1e300") == "mine.json:9: \"to_device_bytes_per_second\" is 1e+300; it is from 1e-6 to 1e18");
+  CHECK_THAT(refusal("10e9,", "10e9, \"per\": 1,"),
+             Catch::StartsWith("mine.json:9: there is no key \"to_device_bytes_per_second/per\"; a figure is"));
   CHECK_THAT(refusal("1e12", "-1"), Catch::StartsWith("mine.json:7: \"memory_bytes_per_second\" is -1.0;"));
   CHECK_THAT(refusal("1e13", "\"fast\""),
              Catch::StartsWith("mine.json:8: \"flops_per_second\" has no number \"value\""));
@@ -308,6 +311,8 @@ TEST_CASE("Given a bad ANYPLACE_CPU_SIM_PROFILE, Then the plugin is refused with
   } wrong[] = {
       {"", "h200", "there is no profile \"h200\"\nprofiles are h100, laptop, mi300x, pvc, and files"},
       {"", folder.file("none.json"), "none.json can't be read: No such file"},
+      {"", folder.path().string() + "/", "is no regular file"},
+      {"", folder.write("list.json", "[]\n"), "list.json:1: this is a list; a profile is an object"},
       {"", folder.write("text.json", "devices: 8\n"), "text.json:1: this is no JSON"},
       {"", folder.write("zero.json", zero),
        "zero.json:9: \"to_device_bytes_per_second\" is 0.0; it has to be more than 0"},

@@ -3,6 +3,7 @@
 // A program for `anyplace explore`: a model of streams in a hundred lines, which obeys the variables of cpu_sim's
 // deterministic mode and writes its report (docs/cpu_sim-deterministic.md). So what explore does is tested by schedules
 // that can be counted on paper. The first argument says what is wrong with the program.
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -233,12 +234,16 @@ int main(int argc, char** argv) {
   } else if (mode == "always fails") {
     std::fprintf(stderr, "it always does\n");
     status = 3;
+  } else if (mode == "fails with seed 5, and interrupts with seed 7") {
+    if (model.seed() == 7) kill(getppid(), SIGTERM);
+    status = writes_and_reads(model, "is right") + (model.seed() == 5 ? 4 : 0);
   } else if (mode == "fails with seed 5") {
     status = writes_and_reads(model, "is right") + (model.seed() == 5 ? 4 : 0);
   } else {
     if (mode == "reads the clock") model.submit(1, "fill " + std::to_string(getpid()) + " bytes", 1, [] {});
     if (mode == "forks") model.write("{\"uncontrolled\":\"fork: the child isn't scheduled\"}");
-    status = writes_and_reads(model, mode == "forks" ? "is right" : mode);
+    if (mode == "prints its process") std::printf("%d\n", static_cast<int>(getpid()));
+    status = writes_and_reads(model, mode == "forks" || mode == "prints its process" ? "is right" : mode);
   }
   model.end();
   return status;
