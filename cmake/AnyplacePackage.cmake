@@ -116,9 +116,10 @@ foreach(backend IN ITEMS cuda hip levelzero)
 is loaded when a device of it is first named." "${same_runtime}")
   endif()
 endforeach()
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/triggers)  # the linker's cache is renewed
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY =)
+# `shlibs` says which package has the library, for those who package a program that is linked with it. CPack would write it, too, but it
+# warns of each plugin, which has no soname because nothing is linked with it. `triggers` renews the linker's cache.
+configure_file(packaging/shlibs.in ${PROJECT_BINARY_DIR}/packaging/shlibs @ONLY)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/triggers ${PROJECT_BINARY_DIR}/packaging/shlibs)
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/AnyplacePackagePages.cmake)
 # Plugins export one symbol and are no libraries that others are linked with; what they need of the library is in its own folder.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib)

@@ -4,6 +4,7 @@
 // reference collector it leaves domains and strings to the static part.
 #include <dlfcn.h>
 
+#include <cstdint>
 #include <cstring>
 #include <stdexcept>
 #include <string>
