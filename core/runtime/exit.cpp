@@ -35,6 +35,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds total_time{5};  // the texts below name it, too
 /// The limit for waiting for devices. It is less than the total, so that time is left to shut down the other backends.
 constexpr std::chrono::seconds device_time{3};
+/// The limit for giving memory back in virtual time.
+constexpr std::chrono::minutes virtual_give_back_time{1};
 /// How late a call that was given a timeout may return.
 constexpr std::chrono::milliseconds grace{250};
 
@@ -172,6 +174,17 @@ void drop_kept(const std::vector<Backend*>& backends, Clock::time_point deadline
   }
 }
 
+/// Whether operations of a used device take virtual time.
+bool any_in_virtual_time(const std::vector<Backend*>& backends) noexcept {
+  const auto is_virtual = [](const auto& device) {
+    return device->used.load(std::memory_order_relaxed) && device->properties_known.load(std::memory_order_acquire) &&
+           (device->properties.features & ANYPLACE_FEATURE_VIRTUAL_TIME) != 0;
+  };
+  return std::any_of(backends.begin(), backends.end(), [&](const Backend* backend) {
+    return std::any_of(backend->devices.begin(), backend->devices.end(), is_virtual);
+  });
+}
+
 /// Releases the objects of closed handles and the memory that copies keep, then frees idle memory. False if the first
 /// part ran out of time. The second part may be left unfinished, because the process's end frees the rest.
 bool end_unused(const std::vector<Backend*>& backends, Clock::time_point deadline) {
@@ -187,9 +200,12 @@ bool end_unused(const std::vector<Backend*>& backends, Clock::time_point deadlin
     }
   };
   if (!run_until(half_way(), 1, end_handles).empty()) return false;
-  const Clock::time_point give_back_deadline = half_way();
-  run_until(std::min(deadline, give_back_deadline + grace), 1,
-            [backends, give_back_deadline](std::size_t, bool) { drop_kept(backends, give_back_deadline); });
+  Clock::time_point give_back_deadline = half_way();
+  Clock::time_point end = std::min(deadline, give_back_deadline + grace);
+  // Each free is a call in the reports and traces of virtual time, which are the same on a machine that is slow or
+  // busy.
+  if (any_in_virtual_time(backends)) give_back_deadline = end = Clock::now() + virtual_give_back_time;
+  run_until(end, 1, [backends, give_back_deadline](std::size_t, bool) { drop_kept(backends, give_back_deadline); });
   return true;
 }
 

@@ -2,6 +2,7 @@
 // The allocator at the end of the process: what is idle goes back as far as time allows, what is in use stays.
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <thread>
@@ -9,6 +10,7 @@
 
 #include "memory/memory_support.h"
 #include "support/process.h"
+#include "support/temp_dir.h"
 
 namespace exit_test {
 
@@ -66,6 +68,28 @@ TEST_CASE("A process that only has pinned memory to give back ends without a wor
   CHECK_FALSE(result.hung);
   CHECK(result.status == 0);
   CHECK(result.out == "");
+}
+
+TEST_CASE("In virtual time all that is idle goes back at the exit, so that a slow machine's report has as many calls") {
+  const auto report_with_frees_of = [](std::uint64_t ms) {
+    const test::TempDir folder;
+    const test::Ended result = ended([&] {
+      setenv("ANYPLACE_CPU_SIM_MODE", "deterministic", 1);
+      setenv("ANYPLACE_CPU_SIM_REPORT", folder.file("report").c_str(), 1);
+      const Device device("sim_full:0");
+      const Stream stream(device);
+      std::vector<HostBuffer> all;
+      for (int i = 0; i < 20; ++i) all.emplace_back(device, 4096);
+      controls_of(device).slow_give_back_ms = ms;
+    });
+    INFO(result.out);
+    CHECK_FALSE(result.hung);
+    CHECK(result.status == 0);
+    return test::read_file(folder / "report");
+  };
+  const std::string report = report_with_frees_of(0);
+  CHECK_THAT(report, Catch::Contains("\"calls\":"));
+  CHECK(report_with_frees_of(250) == report);
 }
 
 TEST_CASE("A process that ends while a kernel runs leaves the kernel its memory, and says that it runs") {

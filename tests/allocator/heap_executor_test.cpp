@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "fake_source.h"
 #include "heap_layout.h"
@@ -269,6 +270,22 @@ TEST_CASE("HeapExecutor: a classic segment that is refused leaves what was given
   CHECK(shop.source.used == 0);
   REQUIRE_NOTHROW(check_heap(shop.state));
   CHECK(shop.take(shop.arena(2), 30 * mebibyte) != nullptr);
+}
+
+TEST_CASE("HeapExecutor: in the end segments go back in the order of their making, wherever their addresses are") {
+  const bool virtual_memory = GENERATE(true, false);
+  const bool upwards = GENERATE(true, false);
+  std::vector<std::uint64_t> gone;
+  {
+    Shop shop(virtual_memory);
+    shop.take(shop.arena(1), 20 * mebibyte);
+    if (!upwards) shop.source.next = std::uint64_t{1} << 30U;
+    shop.take(shop.arena(2), 30 * mebibyte);
+    shop.source.on_loss = [&](std::uint64_t /*address*/, std::uint64_t bytes) { gone.push_back(bytes); };
+  }
+  REQUIRE(gone.size() == 2);
+  CHECK(gone[0] == 20 * mebibyte);
+  CHECK(gone[1] == 30 * mebibyte);
 }
 
 }  // namespace heap_executor_test

@@ -255,33 +255,33 @@ void HeapExecutor::unmap_segments() noexcept {
   // One call unmaps at most this many pages, so that a source without time for all of them can stop in between. The
   // number is a guess: with 128 MiB a call there are few calls, and no vendor takes long for one.
   constexpr std::size_t pages_a_call = 64;
-  for (const auto& [address, segment] : state_.segments) {
-    const std::deque<Page>& pages = segment->pages;
+  state_.for_each_segment([&](const Segment& segment) {
+    const std::deque<Page>& pages = segment.pages;
     for (std::size_t i = 0; i < pages.size();) {
       const std::size_t begin = i;
       while (i < pages.size() && i - begin < pages_a_call && pages[i].physical != nullptr) ++i;
       if (i == begin) {
         ++i;
       } else {
-        source_.unmap(address + (begin << state_.page_shift), (i - begin) << state_.page_shift);
+        source_.unmap(state_.address_of(segment, begin), (i - begin) << state_.page_shift);
       }
     }
-  }
+  });
 }
 
 void HeapExecutor::give_back_everything() noexcept {
   if (state_.page == 0) {
-    for (const auto& [address, segment] : state_.segments) source_.free(address, segment->bytes);
+    state_.for_each_segment([&](const Segment& segment) { source_.free(segment.address, segment.bytes); });
     return;
   }
   unmap_segments();
   // Segments are released after all mappings have ended, because memory may have been mapped in several.
-  for (const auto& [address, segment] : state_.segments) {
-    for (const Page& at : segment->pages) {
+  state_.for_each_segment([&](const Segment& segment) {
+    for (const Page& at : segment.pages) {
       if (at.backed()) source_.destroy(at.physical->handle);
     }
-    source_.release(address, segment->bytes);
-  }
+    source_.release(segment.address, segment.bytes);
+  });
 }
 
 }  // namespace anyplace::detail

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "memory/allocator/address_index.h"
@@ -91,6 +92,14 @@ struct HeapState {
   /// Adds a segment that is one free block. Throws std::bad_alloc; then nothing has changed.
   Block* add_segment(Arena& arena, anyplace_address address, std::uint64_t bytes, bool backed);
   void remove_segment(Segment* segment) noexcept;  ///< a classic one that is one free block
+  /// Calls `visit` for each segment, in the order of the arenas' and the segments' making. Addresses differ from
+  /// machine to machine, so what calls the source can't go by them: traces of virtual time are the same everywhere.
+  template <class Visit>
+  void for_each_segment(Visit visit) const {
+    for (const auto& arena : arenas) {
+      for (const auto& segment : arena->segments) visit(std::as_const(*segment));
+    }
+  }
 
   // -- Pages.
   /// The number of whole pages in a block; `first` becomes the index of the first one.
