@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// This file has the turns of the host threads, the choices, and the execution of operations.
+// This file has the turns of the host threads and the choices.
 #include "director.h"
 
 #include <pthread.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -30,14 +28,11 @@ constexpr unsigned most_passed_over = 500;
 // its time, so that a host that reads its own clock doesn't find that it ended too early.
 constexpr std::int64_t longest_real_wait_ns = 50'000'000;
 
-pid_t this_thread() noexcept { return static_cast<pid_t>(syscall(SYS_gettid)); }
-
-/// Returns whether the calling thread polls for the core or a layer, in its own time. Its questions are answered
-/// without a turn.
+/// Returns whether the calling thread only asks, in its own time: its questions are answered without a turn.
 bool is_polling_thread() noexcept {
   char name[16] = "";
   pthread_getname_np(pthread_self(), name, sizeof(name));
-  return name == std::string_view("anyplace-poll") || name == std::string_view("anyplace-trace");
+  return acts_in_real_time(name) && name != receiver_name;
 }
 
 bool are_complete(std::span<const Record> records) noexcept {
@@ -304,7 +299,7 @@ std::vector<Director::Candidate> Director::candidates() {
   if (all_enter && time_ == nullptr) return found;
   add_operations(found);
   add_messages(found);
-  mark_needed(found);
+  if (strategy_->asks_for_needed()) mark_needed(found);
   const auto asks_in_vain = [](const Candidate& each) {
     return each.caller != nullptr && each.caller->in_vain >= most_in_vain;
   };
@@ -358,7 +353,7 @@ void Director::note_submissions() {
 
 /// Marks the streams that waiting threads need: those that they wait for, and those that these wait for.
 void Director::mark_needed(std::vector<Candidate>& candidates) {
-  std::map<const Timeline*, Operation> streams;
+  std::map<const Timeline*, Record> waits;
   std::vector<Record> needed;
   for (const Caller* const caller : callers_)
     needed.insert(needed.end(), caller->records.begin(), caller->records.end());
@@ -366,18 +361,18 @@ void Director::mark_needed(std::vector<Candidate>& candidates) {
   for (Task* const stream : streams_) {
     Operation operation;
     stream->describe(operation);
-    streams.emplace(operation.timeline, operation);
+    waits.emplace(operation.timeline, operation.waits_for);
   }
   std::set<const Timeline*> seen;
   while (!needed.empty()) {
     const Record record = needed.back();
     needed.pop_back();
-    const auto found = streams.find(record.timeline);
-    if (record.complete() || found == streams.end() || !seen.insert(record.timeline).second) continue;
+    const auto found = waits.find(record.timeline);
+    if (record.complete() || found == waits.end() || !seen.insert(record.timeline).second) continue;
     for (Candidate& candidate : candidates) {
       if (candidate.operation.timeline == record.timeline) candidate.option.is_needed = true;
     }
-    needed.push_back(found->second.waits_for);
+    needed.push_back(found->second);
   }
 }
 
@@ -464,148 +459,6 @@ std::size_t Director::choose_in_call(const char* kind, const std::vector<std::st
   report_in_call(kind, taken, what);
   ++choices_;
   return taken;
-}
-
-// ---- Executing -----------------------------------------------------------------------------------------------------
-
-void Director::start() {
-  if (started_.load(std::memory_order_acquire)) return;
-  const Lock lock = enter();
-  if (executors_.empty()) static_cast<void>(idle_executor());
-  if (!supervisor_.joinable()) supervisor_ = start_thread("cpu_sim director", [this] { supervise(); });
-  started_.store(true, std::memory_order_release);
-}
-
-void Director::ready(Task& task) noexcept {
-  const Lock lock = enter();
-  if (ready_.empty()) supervise_.notify_one();
-  ready_.push_back(&task);
-}
-
-/// Returns an executor without a task. Throws Failure if there is none and none can be started.
-Director::Executor& Director::idle_executor() {
-  for (const auto& executor : executors_) {
-    if (executor->task == nullptr) return *executor;
-  }
-  auto executor = std::make_unique<Executor>();
-  executors_.reserve(executors_.size() + 1);
-  executor->thread = start_thread("cpu_sim worker", [this, &own = *executor] { run_executor(own); });
-  executors_.push_back(std::move(executor));
-  return *executors_.back();
-}
-
-void Director::run_executor(Executor& executor) noexcept {
-  Lock lock = enter();
-  executor.id = this_thread();
-  while (!stopped_.load(std::memory_order_relaxed) || executor.task != nullptr) {
-    if (executor.task == nullptr) {
-      executor.wake.wait(lock);
-      continue;
-    }
-    executor.has_begun = true;
-    lock.unlock();
-    executor.task->step();
-    enter_again(lock);
-    executor.task = nullptr;
-    executor.has_begun = executor.is_blocked = false;
-    rest_.notify_all();
-  }
-}
-
-/// Executes the candidate's operation, and returns when it is over or blocked.
-void Director::execute(Lock& lock, const Candidate& candidate) {
-  if (candidate.operation.message != nullptr) return receive(lock, candidate);
-  refused_.clear();
-  const std::int64_t begin_ns = time_ == nullptr ? now_ns() : time_->take(*candidate.task);
-  const std::int64_t real_begin_ns = cpu_sim::now_ns();
-  set_clock(time_ == nullptr ? begin_ns + costs_.operation_ns(candidate.operation) : candidate.time_ns);
-  const std::int64_t end_ns = now_ns();
-  std::erase(ready_, candidate.task);
-  if (candidate.operation.is_silent) return execute_here(lock, *candidate.task);
-  for (Caller* const caller : callers_) caller->in_vain = 0;
-  Executor* executor = nullptr;
-  const Operation::Kind kind = candidate.operation.kind;
-  // A copy or fill needs no lock of the program's, so this thread executes it, which takes less time.
-  if (kind != Operation::Kind::copy && kind != Operation::Kind::fill) {
-    try {
-      executor = &idle_executor();
-    } catch (const std::exception&) {
-      // All that could be started are blocked, so this thread executes the operation. It is in a call that may take
-      // long.
-    }
-  }
-  if (executor == nullptr) {
-    execute_here(lock, *candidate.task);
-  } else {
-    executor->task = candidate.task;
-    executor->wake.notify_one();
-    settle(lock);
-  }
-  worked_ns_.fetch_add(cpu_sim::now_ns() - real_begin_ns, std::memory_order_relaxed);
-  report_ran(candidate.operation, begin_ns, end_ns, executor != nullptr && executor->task == candidate.task);
-}
-
-/// Executes the task's next command on this thread.
-void Director::execute_here(Lock& lock, Task& task) {
-  lock.unlock();
-  {
-    const HelpingScope helping;
-    task.step();
-  }
-  enter_again(lock);
-}
-
-/// Executes a ready command that is no choice, if there is one. With a profile, a time stamp that isn't due is one.
-bool Director::execute_silent(Lock& lock) {
-  for (Task* const task : ready_) {
-    Operation operation;
-    task->describe(operation);
-    if (!operation.is_silent) continue;
-    if (time_ != nullptr && operation.kind == Operation::Kind::time_stamp) {
-      if (time_->ready_ns(operation) > now_ns()) continue;
-      if (time_->has(*task)) time_->take(*task);
-    }
-    std::erase(ready_, task);
-    execute_here(lock, *task);
-    return true;
-  }
-  return false;
-}
-
-bool Director::stop(const Deadline& deadline) {
-  Lock lock = enter();
-  if (stopped_.exchange(true)) return true;
-  const bool over = deadline.wait(rest_, lock, [this] { return own_work_is_over(); });
-  report_end();
-  board_.leave();
-  std::vector<std::thread> threads;
-  for (const auto& executor : executors_) {
-    executor->wake.notify_one();
-    threads.push_back(std::move(executor->thread));
-  }
-  if (supervisor_.joinable()) threads.push_back(std::move(supervisor_));
-  supervise_.notify_one();
-  lock.unlock();
-  for (std::thread& thread : threads) over ? thread.join() : thread.detach();
-  return over;
-}
-
-void Director::add_host_thread(const void* key) noexcept {
-  const Lock lock = enter();
-  host_threads_[key].id = this_thread();
-}
-
-void Director::host_work_posted(const void* key) noexcept {
-  const Lock lock = enter();
-  ++host_threads_[key].busy;
-}
-
-void Director::host_work_done(const void* key) noexcept {
-  const Lock lock = enter();
-  HostThreadNote& note = host_threads_[key];
-  --note.busy;
-  note.is_blocked = false;
-  rest_.notify_all();
 }
 
 }  // namespace anyplace::cpu_sim

@@ -86,6 +86,7 @@ class Director {
   /// Is called by such a thread when it starts.
   void add_host_thread(const void* key) noexcept;
   void host_work_posted(const void* key) noexcept;
+  void host_work_begun(const void* key) noexcept;
   void host_work_done(const void* key) noexcept;
 
   // -- For the entries.
@@ -152,6 +153,7 @@ class Director {
   struct HostThreadNote {
     pid_t id = 0;
     unsigned busy = 0;
+    bool has_begun = false;   // The thread calls one of them.
     bool is_blocked = false;  // As an Executor's.
   };
   struct Memory {
@@ -194,11 +196,12 @@ class Director {
   std::size_t choose(const std::vector<Candidate>& candidates);
   std::size_t or_passed_over(const std::vector<Candidate>& candidates, std::size_t plain, std::size_t taken);
   std::size_t ask(const std::vector<Option>& options, std::size_t plain, const std::vector<std::string>& what);
+  bool is_somebody_here() const noexcept;
+
+  // -- Execution (director_execution.cpp). All are called under mutex_.
   void execute(Lock& lock, const Candidate& candidate);
   void execute_here(Lock& lock, Task& task);
   bool execute_silent(Lock& lock);
-  void supervise() noexcept;
-  bool is_somebody_here() const noexcept;
   Executor& idle_executor();
   void run_executor(Executor& executor) noexcept;
 
@@ -220,12 +223,14 @@ class Director {
   bool is_alone();
   bool own_work_is_over() const noexcept;
   bool own_work_goes_on() const noexcept;
+  bool own_work_is_to_begin() const noexcept;
   bool look_at_threads(std::int64_t patience_ns);
   static bool is_patient_with(OpenThread& thread, std::int64_t patience_ns);
   bool waits_here(pid_t thread) const noexcept;
   bool is_own(pid_t thread) const noexcept;
   bool has_own_work(pid_t thread) const noexcept;
   void wait_for_others(Lock& lock);
+  void supervise() noexcept;
   [[noreturn]] void end_in_deadlock();
   std::string what_waits();
 

@@ -18,8 +18,6 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-// The core's thread has this name.
-constexpr const char* receiver_name = "anyplace-ranks";
 // A message that was chosen is waited for so long where something else could happen: where the ranks find out by
 // themselves that all are stuck, it is other ranks that take so long.
 constexpr std::int64_t message_patience_ns = 2'000'000'000;

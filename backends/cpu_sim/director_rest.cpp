@@ -3,7 +3,6 @@
 // This file has how the director lets the process come to rest before a choice, and what it does when there is nothing
 // to choose from.
 #include <sched.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,14 +14,8 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-/// Returns whether the thread with that name polls, in real time: nobody waits for what it does. The core's other
-/// thread, anyplace-serve, does what the program has left to it, as a thread of the program's.
-bool acts_in_real_time(const std::string& name) {
-  return name == "anyplace-poll" || name == "anyplace-trace" || name == "anyplace-ranks";
-}
-
 // An operation is usually over within this time; only then is the kernel asked what its thread does.
-constexpr std::chrono::milliseconds soon(2);
+constexpr std::chrono::microseconds soon(200);
 // An operation, or a thread between two calls, that computes for longer than this, in its own processor time, isn't
 // waited for any more: it may spin until another thread has done something.
 constexpr std::int64_t operation_patience_ns = 300'000'000;
@@ -55,6 +48,14 @@ bool Director::own_work_goes_on() const noexcept {
                      [](const auto& each) { return each.second.busy != 0 && !each.second.is_blocked; });
 }
 
+/// Returns whether there is work whose thread has been told of it and hasn't seen it yet: it looks as if it waited.
+bool Director::own_work_is_to_begin() const noexcept {
+  return std::any_of(executors_.begin(), executors_.end(),
+                     [](const auto& each) { return each->task != nullptr && !each->has_begun; }) ||
+         std::any_of(host_threads_.begin(), host_threads_.end(),
+                     [](const auto& each) { return each.second.busy != 0 && !each.second.has_begun; });
+}
+
 /// Returns whether the thread is a caller that waits for its turn.
 bool Director::waits_here(pid_t thread) const noexcept {
   return std::any_of(callers_.begin(), callers_.end(), [thread](const Caller* caller) {
@@ -82,7 +83,7 @@ bool Director::has_own_work(pid_t thread) const noexcept {
 bool Director::is_alone() {
   if (threads_.have_changed() || !own_work_is_over()) return false;
   if (alone_at_ == threads_.listings()) return true;
-  const auto self = static_cast<pid_t>(syscall(SYS_gettid));
+  const pid_t self = this_thread();
   for (auto& [id, thread] : threads_.list(false)) {
     if (id != self && !is_own(id) && !acts_in_real_time(thread.name())) return false;
   }
@@ -129,17 +130,13 @@ bool Director::is_patient_with(OpenThread& thread, std::int64_t patience_ns) {
 /// Looks twice at each thread that could be running. Returns whether all wait: whether none ran and none could run from
 /// the first look at the last thread on to the second look at the first one. So no thread can have woken another one.
 bool Director::look_at_threads(std::int64_t patience_ns) {
-  const auto is_changing = [this] {
-    return entering_.load(std::memory_order_relaxed) != 0 ||
-           std::any_of(executors_.begin(), executors_.end(),
-                       [](const auto& each) { return each->task != nullptr && !each->has_begun; });
-  };
+  const auto is_changing = [this] { return entering_.load(std::memory_order_relaxed) != 0 || own_work_is_to_begin(); };
   if (is_changing()) return false;
   // A thread that ended before the first look at it is forgotten as one that ended after it, or reports would differ.
   auto& threads = threads_.list(false);
   if (threads_.is_known()) forget_ended();
   std::vector<OpenThread*> watched;
-  const auto self = static_cast<pid_t>(syscall(SYS_gettid));
+  const pid_t self = this_thread();
   bool any_ended = false;
   for (auto& [id, thread] : threads) {
     if (id == self || waits_here(id) || (is_own(id) && !has_own_work(id))) {
@@ -220,7 +217,7 @@ void Director::supervise() noexcept {
   const unsigned enough_looks = is_rank() ? 50 : 1;
   unsigned looks = 0;
   Lock lock = enter();
-  supervisor_id_ = static_cast<pid_t>(syscall(SYS_gettid));
+  supervisor_id_ = this_thread();
   while (!stopped_) {
     if (ready_.empty() && !is_rank()) {
       supervise_.wait(lock);

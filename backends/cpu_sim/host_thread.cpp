@@ -51,6 +51,7 @@ void HostThread::work() noexcept {
   Director* const director = Director::get();
   if (director != nullptr) director->add_host_thread(this);
   while (HostWork* function = take()) {
+    if (director != nullptr) director->host_work_begun(this);
     do {
       function = function->call();  // This completes the function's command and so destroys it.
       if (function != nullptr && waiting_.load(std::memory_order_relaxed) != 0) {

@@ -5,8 +5,8 @@
 
 #include <charconv>
 #include <cstdlib>
-#include <string_view>
 
+#include "anyplace/backend/kit/launchers.h"
 #include "failure.h"
 
 namespace anyplace::cpu_sim {
@@ -31,29 +31,18 @@ std::uint32_t number_of(const char* name, std::uint32_t least, std::uint32_t mos
   return number;
 }
 
-struct Launcher {
-  const char* rank;
-  const char* size;
-  const char* ranks_here;  ///< the variable that has the number of ranks on this machine
-  std::string (*name)();   ///< Returns what tells its jobs apart.
-};
+/// Returns what tells the launcher's jobs apart.
+std::string job_name(const backend::Launcher& launcher) {
+  std::string name = launcher.name;
+  for (const char* const variable : launcher.job) {
+    if (variable != nullptr) name += " " + launcher_text(variable);
+  }
+  // MPICH's launcher doesn't name its jobs, but starts all ranks of a machine itself.
+  return launcher.job[0] == nullptr ? name + " " + std::to_string(getppid()) : name;
+}
 
-const Launcher launchers[] = {
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
-     [] { return "open mpi " + launcher_text("PMIX_NAMESPACE") + launcher_text("PMIX_SERVER_TMPDIR"); }},
-    // MPICH's launcher doesn't name its jobs, but starts all ranks of a machine itself.
-    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", [] { return "mpich " + std::to_string(getppid()); }},
-    {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE",
-     [] {
-       return "torchrun " + launcher_text("MASTER_ADDR") + " " + launcher_text("MASTER_PORT") + " " +
-              launcher_text("TORCHELASTIC_RUN_ID");
-     }},
-    {"SLURM_PROCID", "SLURM_NTASKS", "",
-     [] { return "slurm " + launcher_text("SLURM_JOB_ID") + " " + launcher_text("SLURM_STEP_ID"); }},
-};
-
-bool is_on_machine(const Launcher& launcher, std::uint32_t size) {
-  if (launcher.ranks_here[0] == '\0') return launcher_text("SLURM_NNODES") == "1";
+bool is_on_machine(const backend::Launcher& launcher, std::uint32_t size) {
+  if (launcher.ranks_here == nullptr) return launcher_text("SLURM_NNODES") == "1";
   const std::string here = launcher_text(launcher.ranks_here);
   if (!here.empty()) return here == std::to_string(size);
   // Ranks that were started by hand, with torchrun's variables.
@@ -64,16 +53,14 @@ bool is_on_machine(const Launcher& launcher, std::uint32_t size) {
 }  // namespace
 
 Job Job::from_environment() {
-  for (const Launcher& launcher : launchers) {
-    if (launcher_text(launcher.rank).empty() || launcher_text(launcher.size).empty()) continue;
-    Job job;
-    job.size = number_of(launcher.size, 1, most_ranks);
-    job.rank = number_of(launcher.rank, 0, job.size - 1);
-    job.name = launcher.name();
-    job.is_on_machine = cpu_sim::is_on_machine(launcher, job.size);
-    return job;
-  }
-  return {};
+  const backend::Launcher* const launcher = backend::launcher_of_process();
+  if (launcher == nullptr) return {};
+  Job job;
+  job.size = number_of(launcher->size, 1, most_ranks);
+  job.rank = number_of(launcher->rank, 0, job.size - 1);
+  job.name = job_name(*launcher);
+  job.is_on_machine = cpu_sim::is_on_machine(*launcher, job.size);
+  return job;
 }
 
 /// The mixing is SplitMix64's (Steele et al., OOPSLA 2014), so that seeds of neighbours have nothing in common.

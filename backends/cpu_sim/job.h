@@ -17,9 +17,8 @@ struct Job {
 
   bool has_ranks() const noexcept { return size > 1; }
 
-  /// Reads the variables of Open MPI, MPICH, torchrun and Slurm, in this order: a job of mpirun may run within one of
-  /// Slurm. Throws Failure(INVALID_ARGUMENT) for a rank or a size that isn't a number, or a rank that isn't below the
-  /// size.
+  /// Reads the variables of the process's launcher (backend/kit/launchers.h). Throws Failure(INVALID_ARGUMENT) for a
+  /// rank or a size that isn't a number, or a rank that isn't below the size.
   static Job from_environment();
 };
 

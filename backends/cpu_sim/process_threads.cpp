@@ -26,6 +26,8 @@ int open_of(pid_t id, const char* file) noexcept {
 
 }  // namespace
 
+pid_t this_thread() noexcept { return static_cast<pid_t>(syscall(SYS_gettid)); }
+
 OpenThread::OpenThread(pid_t id) noexcept : id_(id), call_(open_of(id, "syscall")) {}
 
 OpenThread::~OpenThread() {

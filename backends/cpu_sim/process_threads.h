@@ -9,8 +9,21 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace anyplace::cpu_sim {
+
+/// The core's thread that receives what other ranks send has this name.
+inline constexpr std::string_view receiver_name = "anyplace-ranks";
+
+/// Returns whether the thread with that name polls for the core or a layer, in real time: nobody waits for what it
+/// does. The core's other thread, anyplace-serve, does what the program has left to it, as a thread of the program's.
+constexpr bool acts_in_real_time(std::string_view name) noexcept {
+  return name == "anyplace-poll" || name == "anyplace-trace" || name == receiver_name;
+}
+
+/// Returns the system's number of the calling thread.
+pid_t this_thread() noexcept;
 
 /// An OpenThread is one thread, whose files in /proc stay open.
 class OpenThread {

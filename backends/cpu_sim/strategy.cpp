@@ -73,6 +73,7 @@ class Lazy final : public Strategy {
     const auto needed = std::find_if(options.begin(), options.end(), [](const Option& each) { return each.is_needed; });
     return needed != options.end() ? static_cast<std::size_t>(needed - options.begin()) : plain;
   }
+  bool asks_for_needed() const noexcept override { return true; }
 
  private:
   RoundRobin threads_;

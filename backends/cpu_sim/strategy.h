@@ -25,7 +25,7 @@ constexpr std::uint64_t actor_of_way(std::uint64_t thread, std::uint64_t way) no
 struct Option {
   std::uint64_t actor = 0;  ///< It is the same for each option of one host thread or stream, and no other's.
   bool is_thread = false;   ///< It says that a host thread goes on; else a stream executes an operation.
-  bool is_needed = false;   ///< It says that a host thread waits for that stream.
+  bool is_needed = false;   ///< It says that a host thread waits for that stream, if Strategy::asks_for_needed().
   std::uint64_t done = 0;   ///< The actor has made so many calls, or its stream has executed so many operations.
   std::uint64_t left = 0;   ///< A stream has so many commands left; it is 0 for a thread.
   /// A thread has made so many calls behind which there was a choice since it last waited for a stream; it is 0 for a
@@ -45,6 +45,8 @@ class Strategy {
   /// Returns the index of the option to take. There are at least two. `plain` is the one that the plain schedule takes.
   /// A result that is no index says that the schedule which the strategy follows is another program's.
   virtual std::size_t choose(std::span<const Option> options, std::size_t plain) = 0;
+  /// Returns whether it reads Option::is_needed, which takes a look at every stream to find out.
+  virtual bool asks_for_needed() const noexcept { return false; }
   /// Says that the actor is gone. No option is its any more.
   virtual void forget(std::uint64_t actor) noexcept { static_cast<void>(actor); }
   /// Returns what a schedule that is followed has that never came up: it is another program's, then. "": nothing.

@@ -2,14 +2,13 @@
 #include "settings.h"
 
 #include <anyplace/backend/device_backend.h>
+#include <anyplace/backend/kit/launchers.h>
 #include <unistd.h>
 
-#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 namespace anyplace::trace {
 namespace {
@@ -63,19 +62,13 @@ Settings read_settings() {
 }
 
 std::uint32_t job_rank(bool& has_others) {
-  constexpr std::array<std::pair<const char*, const char*>, 4> launchers{
-      {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-       {"PMI_RANK", "PMI_SIZE"},
-       {"RANK", "WORLD_SIZE"},
-       {"SLURM_PROCID", "SLURM_NTASKS"}}};
   has_others = false;
-  for (const auto& [rank_name, size_name] : launchers) {
-    const auto rank = number_of(variable(rank_name)), size = number_of(variable(size_name));
-    if (!rank || !size) continue;
-    has_others = *size > 1;
-    return *rank;
-  }
-  return 0;
+  const backend::Launcher* const launcher = backend::launcher_of_process();
+  if (launcher == nullptr) return 0;
+  const auto rank = number_of(variable(launcher->rank)), size = number_of(variable(launcher->size));
+  if (!rank || !size) return 0;
+  has_others = *size > 1;
+  return *rank;
 }
 
 std::string path_of(const std::string& file) {

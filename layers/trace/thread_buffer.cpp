@@ -89,14 +89,17 @@ bool ThreadBuffer::make_room() noexcept {
 bool ThreadBuffer::keep() noexcept {
   const std::lock_guard lock(kept_mutex_);
   const std::uint64_t end = written_.load(std::memory_order_relaxed);
-  if (kept_.size() + capacity > most_kept) return false;
+  constexpr std::size_t most_parts = most_kept / capacity - 1;  // the buffer itself is one more
+  if (kept_.size() == most_parts) return false;
   try {
-    kept_.reserve(kept_.size() + capacity);
+    std::vector<Record> part;
+    part.reserve(capacity);
+    for (std::uint64_t at = read_.load(std::memory_order_relaxed); at != end; ++at) {
+      part.push_back(records_[at % capacity]);
+    }
+    kept_.push_back(std::move(part));
   } catch (const std::bad_alloc&) {
     return false;
-  }
-  for (std::uint64_t at = read_.load(std::memory_order_relaxed); at != end; ++at) {
-    kept_.push_back(records_[at % capacity]);
   }
   read_.store(end, std::memory_order_release);
   known_read_ = end;

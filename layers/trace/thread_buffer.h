@@ -55,7 +55,9 @@ class ThreadBuffer {
   template <class Take>
   void drain(Take take) {
     const std::lock_guard lock(kept_mutex_);
-    for (const Record& record : std::exchange(kept_, {})) take(record);
+    for (const std::vector<Record>& part : std::exchange(kept_, {})) {
+      for (const Record& record : part) take(record);
+    }
     const std::uint64_t end = written_.load(std::memory_order_acquire);
     std::uint64_t at = read_.load(std::memory_order_relaxed);
     for (; at != end; ++at) take(records_[at % capacity]);
@@ -94,8 +96,8 @@ class ThreadBuffer {
   };
   std::vector<OwnedPools> owned_;
 
-  std::mutex kept_mutex_;  // guards kept_, and read_ where that is moved; a leaf
-  std::vector<Record> kept_;
+  std::mutex kept_mutex_;                  // guards kept_, and read_ where that is moved; a leaf
+  std::vector<std::vector<Record>> kept_;  // parts, so that a new one copies nothing of those before
 
   alignas(64) std::atomic<std::uint64_t> written_{0};
   std::atomic<std::uint64_t> dropped_{0};

@@ -24,6 +24,10 @@ namespace {
 constexpr int rounds = 4;
 /// More than a thread's buffer has records.
 constexpr int many_calls = 2200;
+/// So many records a thread keeps, and so many marks more the program of too many has. They take no turn, so they are
+/// made in a moment.
+constexpr std::uint64_t most_kept = std::uint64_t{1} << 20;
+constexpr std::uint64_t too_many = 10'000;
 
 /// What a thread of the program does: copies, fills, kernels, a host function and a query, in a stream of its own.
 void work(const Device& device, const KernelView& add, const Buffer& data, const char* name) {
@@ -145,6 +149,24 @@ std::size_t first_difference(const std::string& a, const std::string& b) {
   return at;
 }
 
+/// Returns how many packets a trace has. Each is a field of the number 1, with its length.
+std::uint64_t packets_in(const std::string& trace) {
+  std::uint64_t packets = 0;
+  for (std::size_t at = 0; at < trace.size() && trace[at] == 0x0a; ++packets) {
+    ++at;
+    std::size_t bytes = 0;
+    unsigned shift = 0;
+    bool has_more = true;
+    for (; has_more && at < trace.size(); shift += 7) {
+      const auto byte = static_cast<unsigned char>(trace[at++]);
+      bytes |= static_cast<std::size_t>(byte & 0x7f) << shift;
+      has_more = (byte & 0x80) != 0;
+    }
+    at += bytes;
+  }
+  return packets;
+}
+
 void check_same(const std::string& program, const test::Variables& variables) {
   const test::TempDir folder;
   const std::string first = trace_of(program, variables, folder.file("0.pftrace"));
@@ -207,6 +229,20 @@ TEST_CASE("More calls than a thread's buffer has are all in a trace of virtual t
   CHECK(executions_of(tracks).size() == many_calls);
 }
 
+TEST_CASE(
+    "Of more calls than a thread keeps in virtual time a trace has the first ones, and says how many are missing") {
+  const test::TempDir folder;
+  const std::string trace = trace_of("The program of too many marks", {}, folder.file("run.pftrace"));
+  CHECK(packets_in(trace) >= most_kept);
+  const std::size_t said = trace.find(" calls are missing here");
+  REQUIRE(said != std::string::npos);
+  const std::size_t begin = trace.find_last_not_of("0123456789", said - 1) + 1;
+  const std::uint64_t missing = std::stoull(trace.substr(begin, said - begin));
+  CHECK(missing > too_many);
+  CHECK(missing < too_many + 100);  // the program has a few calls, too
+  CHECK(trace.find(" calls are missing here", said + 1) == std::string::npos);
+}
+
 TEST_CASE("Given ranks of a job, When they are traced in virtual time, Then each has a file and a process of its own") {
   const test::TempDir folder;
   for (const std::string rank : {"0", "1"}) {
@@ -244,6 +280,16 @@ TEST_CASE("The program of many calls", "[.]") {
   const Buffer data(stream, 64);
   for (int i = 0; i < many_calls; ++i) stream.fill(data.as<std::uint32_t>(), 1u);
   stream.synchronize();
+}
+
+TEST_CASE("The program of too many marks", "[.]") {
+  const Stream stream(Device("cpu_sim:0"));
+  const Buffer data(stream, 64);
+  stream.fill(data.as<std::uint32_t>(), 1u);
+  for (std::uint64_t i = 0; i < most_kept + too_many; ++i) annotate::mark("a mark");
+  stream.fill(data.as<std::uint32_t>(), 2u);
+  stream.synchronize();
+  layer_command("trace", "end");  // so much may take longer to write than the process's exit waits for
 }
 
 }  // namespace trace_virtual_test
