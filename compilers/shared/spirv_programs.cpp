@@ -80,6 +80,8 @@ anyplace_status spirv_programs(const std::string& what, int newest, anyplace_com
   return refuse(ANYPLACE_STATUS_LIBRARY_MISSING, reason);
 }
 
+int clang_major(const std::string& clang) { return major_of(clang); }
+
 std::string spirv_translator_of(const std::string& clang) { return translator_of(major_of(clang)); }
 
 std::vector<std::string> typed_pointer_words(const std::string& clang) {

@@ -17,6 +17,9 @@ anyplace_status spirv_programs(const std::string& what, int newest, anyplace_com
 /// The llvm-spirv for a Clang; "" if there is none.
 std::string spirv_translator_of(const std::string& clang);
 
+/// The version of a Clang that spirv_programs() gave.
+int clang_major(const std::string& clang);
+
 /// Words with which a Clang that spirv_programs() gave writes pointers with their types, as 14 always does, and
 /// llvm-spirv of 15 and 16 knows them. From 17 on there are only pointers without.
 std::vector<std::string> typed_pointer_words(const std::string& clang);

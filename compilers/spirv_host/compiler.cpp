@@ -18,11 +18,12 @@
 namespace anyplace::compilers {
 namespace {
 
-/// host_ir.h reads the types of pointers, which no later one writes.
-constexpr int newest_with_typed_pointers = 15;
+constexpr int newest = 19;
+/// Later ones write `ptr` for each, and read nothing else.
+constexpr int newest_with_pointer_types = 15;
 
 anyplace_status library(void* /*self*/, std::uint32_t /*format*/, anyplace_compiler_library* out) {
-  return spirv_programs("SPIR-V becomes a shared object", newest_with_typed_pointers, out);
+  return spirv_programs("SPIR-V becomes a shared object", newest, out);
 }
 
 /// Runs a step whose failure says something of the image. `what` goes to the log behind what the program says.
@@ -60,7 +61,9 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
     return status;
   }
   std::vector<std::string> to_text{clang, "--target=spir64", "-Wno-override-module", "-x", "ir", "-S", "-emit-llvm"};
-  const std::vector<std::string> typed_pointers = typed_pointer_words(clang);
+  const bool has_pointer_types = clang_major(clang) <= newest_with_pointer_types;
+  std::vector<std::string> typed_pointers;
+  if (has_pointer_types) typed_pointers = typed_pointer_words(clang);
   to_text.insert(to_text.end(), typed_pointers.begin(), typed_pointers.end());
   to_text.insert(to_text.end(), {"-Xclang", "-disable-llvm-passes", "-o", text, bitcode});
   if (const anyplace_status status = step("Clang can't read what llvm-spirv made", to_text, *request, *sink)) {
@@ -68,7 +71,7 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
   }
   std::string bytes;
   if (!read_file(text, bytes)) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't read " + text);
-  if (!write_file(host_text, host_ir_of(bytes)))
+  if (!write_file(host_text, host_ir_of(bytes, has_pointer_types)))
     return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't write " + host_text);
   std::vector<std::string> build{clang, "-Wno-override-module", "-O2", "-fPIC", "-shared", "-x", "ir"};
   build.insert(build.end(), typed_pointers.begin(), typed_pointers.end());

@@ -55,7 +55,8 @@ bool is_linkage(std::string_view word) {
 
 class HostIr {
  public:
-  explicit HostIr(std::string_view text) : lines_(lines_of(text)) {
+  HostIr(std::string_view text, bool has_pointer_types)
+      : has_pointer_types_(has_pointer_types), lines_(lines_of(text)) {
     for (const std::string_view line : lines_) {
       if (line.starts_with("define ")) find_kernel(line);
       if (line.starts_with("declare ")) find_declared(line);
@@ -75,19 +76,25 @@ class HostIr {
         functions += own;
       }
     }
-    text += functions;
-    if (!kernels_.empty()) called.insert("declare void @llvm.memcpy.p0i8.p0i8.i64(i8*, i8*, i64, i1 immarg)");
-    for (const std::string& declaration : called) text += declaration + "\n";
-    for (const IrFunction& kernel : kernels_) text += entry_of(kernel);
+    for (const IrFunction& kernel : kernels_) functions += entry_of(kernel);
     if (!kernels_.empty()) {
-      text +=
-          "declare i32 @anyplace_run_kernel(i8*, i8**, i32*, i32, i32*, void (i8**)*)\n"
-          "declare i8* @anyplace_local_memory()\n";
+      called.insert("declare void @llvm.memcpy.p0i8.p0i8.i64(i8*, i8*, i64, i1 immarg)");
+      called.insert("declare i32 @anyplace_run_kernel(i8*, i8**, i32*, i32, i32*, void (i8**)*)");
+      called.insert("declare i8* @anyplace_local_memory()");
     }
+    // Declarations that differ in the types of pointers alone are one without these.
+    std::set<std::string> declarations;
+    for (const std::string& declaration : called) declarations.insert(in_form_of_text(declaration));
+    text += in_form_of_text(functions);
+    for (const std::string& declaration : declarations) text += declaration + "\n";
     return text;
   }
 
  private:
+  /// What is written here has the types of pointers, which must not be mixed with `ptr`.
+  std::string in_form_of_text(const std::string& written) const {
+    return has_pointer_types_ ? written : without_pointer_types(written);
+  }
   void find_kernel(std::string_view line) {
     const IrFunction function = read_function(line);
     if (!function.is_kernel) return;
@@ -171,6 +178,7 @@ class HostIr {
 
   std::string entry_of(const IrFunction& kernel) const;
 
+  const bool has_pointer_types_;
   const std::vector<std::string_view> lines_;
   std::vector<IrFunction> kernels_;
   std::map<std::string, IrFunction> declared_;  ///< by the host's name
@@ -180,6 +188,19 @@ class HostIr {
 /// The bytes that a type takes in memory, as a constant.
 std::string size_of(const std::string& type, const std::string& as) {
   return "ptrtoint (" + type + "* getelementptr (" + type + ", " + type + "* null, i32 1) to " + as + ")";
+}
+
+/// The type of a parameter that is passed by value, `byval(%struct.S)`; "" for another.
+std::string type_by_value(const IrParameter& parameter) {
+  constexpr std::string_view word = "byval(";
+  const std::size_t at = parameter.attributes.find(word);
+  if (at == parameter.attributes.npos) return "";
+  std::size_t end = at + word.size();
+  for (int depth = 1; end < parameter.attributes.size(); ++end) {
+    if (parameter.attributes[end] == '(') ++depth;
+    if (parameter.attributes[end] == ')' && --depth == 0) break;
+  }
+  return parameter.attributes.substr(at + word.size(), end - at - word.size());
 }
 
 /// What cpu_sim launches, in three parts: the parameters' sizes, a function that calls the kernel with arguments that
@@ -205,8 +226,9 @@ std::string HostIr::entry_of(const IrFunction& kernel) const {
                parameter.type + "\n";
       continue;
     }
-    const bool is_by_value = parameter.attributes.find("byval(") != std::string::npos;
-    const std::string type = is_by_value ? parameter.type.substr(0, parameter.type.size() - 1) : parameter.type;
+    const std::string by_value = type_by_value(parameter);
+    const bool is_by_value = !by_value.empty();
+    const std::string& type = is_by_value ? by_value : parameter.type;
     sizes += ", i32 " + size_of(type, "i32");
     const std::string index = std::to_string(count++);
     reads += "  %s" + n + " = getelementptr i8*, i8** %arguments, i32 " + index + "\n";
@@ -235,6 +257,12 @@ std::string HostIr::entry_of(const IrFunction& kernel) const {
 
 }  // namespace
 
-std::string host_ir_of(std::string_view text) { return HostIr(text).made(); }
+std::string host_ir_of(std::string_view text, bool has_pointer_types) {
+  // From version 17 on OpenCL's events have a type of their own, which the host doesn't know. They were pointers.
+  constexpr std::string_view event = "target(\"spirv.Event\")";
+  std::string plain(text);
+  for (std::size_t at = 0; (at = plain.find(event, at)) != plain.npos;) plain.replace(at, event.size(), "ptr");
+  return HostIr(plain, has_pointer_types).made();
+}
 
 }  // namespace anyplace::compilers

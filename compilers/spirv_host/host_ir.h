@@ -11,6 +11,7 @@ namespace anyplace::compilers {
 /// local memory is a variable of the host's thread, and each kernel is a function of the form of anyplace_host_kernel
 /// beside its NAME_parameters (docs/cpu_sim.md). OpenCL's functions are called, but not there: they are those of
 /// functions/, by their names without address spaces.
-std::string host_ir_of(std::string_view text);
+/// `has_pointer_types` says whether `text` has the types of pointers, as Clang 14 and 15 write them, or `ptr`.
+std::string host_ir_of(std::string_view text, bool has_pointer_types);
 
 }  // namespace anyplace::compilers

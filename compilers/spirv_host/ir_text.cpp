@@ -60,7 +60,8 @@ std::size_t end_of_device_type(std::string_view text) {
 IrParameter read_parameter(std::string_view text) {
   const std::size_t end = end_of_device_type(text);
   const std::string_view type = text.substr(0, end);
-  IrParameter parameter{without_address_spaces(type), "", type.ends_with(" addrspace(3)*")};
+  const bool is_local = type.ends_with(" addrspace(3)*") || type == "ptr addrspace(3)";
+  IrParameter parameter{without_address_spaces(type), "", is_local};
   std::string_view attributes = text.substr(std::min(end + 1, text.size()));
   // The name, which a declaration lacks, comes last.
   const std::size_t last = attributes.rfind('%');
@@ -71,7 +72,52 @@ IrParameter read_parameter(std::string_view text) {
   return parameter;
 }
 
+/// Where the type at the text's end begins: "void (ptr)" is one, and so is "[2 x i32]".
+std::size_t begin_of_last_type(std::string_view text) {
+  int depth = 0;
+  std::size_t begin = text.size();
+  while (begin > 0) {
+    const char c = text[begin - 1];
+    if (c == '"') {
+      const std::size_t open = text.rfind('"', begin - 2);
+      if (begin < 2 || open == text.npos) return 0;
+      begin = open;
+      continue;
+    }
+    const bool opens = c == '<' || c == '[' || c == '{' || c == '(';
+    if (depth == 0 && (opens || c == ',')) return begin;
+    // A function's parameters stand behind its result and a blank.
+    if (depth == 0 && c == ' ' && (begin == text.size() || text[begin] != '(')) return begin;
+    if (c == '>' || c == ']' || c == '}' || c == ')') ++depth;
+    if (opens) --depth;
+    --begin;
+  }
+  return begin;
+}
+
 }  // namespace
+
+std::string without_pointer_types(std::string_view text) {
+  constexpr std::string_view of_intrinsic = ".p0i8";
+  std::string plain;
+  for (std::size_t i = 0; i < text.size();) {
+    if (text[i] == '"') {
+      const std::size_t end = end_of_quoted(text, i);
+      plain += text.substr(i, end - i);
+      i = end;
+    } else if (text[i] == '*') {
+      plain.resize(begin_of_last_type(plain));
+      plain += "ptr";
+      i = std::min(text.find_first_not_of('*', i), text.size());
+    } else if (text.substr(i).starts_with(of_intrinsic)) {
+      plain += ".p0";
+      i += of_intrinsic.size();
+    } else {
+      plain += text[i++];
+    }
+  }
+  return plain;
+}
 
 std::size_t end_of_quoted(std::string_view text, std::size_t at) {
   const std::size_t end = text.find('"', at + 1);

@@ -10,7 +10,7 @@ namespace anyplace::compilers {
 
 /// A parameter of a function.
 struct IrParameter {
-  std::string type;        ///< "i32", "<4 x float>", "%struct.S*", without address spaces
+  std::string type;        ///< "i32", "<4 x float>", "%struct.S*" or "ptr", without address spaces
   std::string attributes;  ///< "byval(%struct.S) align 8"
   bool is_local = false;   ///< it points to local memory, address space 3
 };
@@ -35,6 +35,9 @@ std::string with_suffix(const std::string& name, std::string_view suffix);
 std::string with_prefix(const std::string& name, std::string_view prefix);
 /// The text without ` addrspace(N)`.
 std::string without_address_spaces(std::string_view text);
+/// The text with `ptr` for each pointer that is written with its type: "i8**" and "void (i8**)*" are "ptr", and
+/// "@llvm.memcpy.p0i8.p0i8.i64" is "@llvm.memcpy.p0.p0.i64". So LLVM writes and reads them from version 16 on.
+std::string without_pointer_types(std::string_view text);
 
 /// 4 for "<4 x float>"; 0 for what is no vector.
 unsigned lanes_of(std::string_view type);

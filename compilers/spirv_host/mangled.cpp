@@ -116,6 +116,24 @@ std::string host_name_of(std::string_view name) {
   return mangled(*function);
 }
 
+std::string ir_pointer_of_mangled(std::string_view type) {
+  type.remove_prefix(std::min(type.find_first_not_of("PKV"), type.size()));
+  std::string lanes;
+  if (type.starts_with("Dv")) {
+    const std::size_t end = std::min(type.find('_'), type.size() - 1);
+    lanes = type.substr(2, end - 2);
+    type.remove_prefix(end + 1);
+  }
+  std::string number = "i8";
+  if (type == "Dh") number = "half";
+  if (type == "s" || type == "t") number = "i16";
+  if (type == "i" || type == "j") number = "i32";
+  if (type == "l" || type == "m") number = "i64";
+  if (type == "f") number = "float";
+  if (type == "d") number = "double";
+  return lanes.empty() ? number + "*" : "<" + lanes + " x " + number + ">*";
+}
+
 std::string element_of_mangled(const std::string& type) {
   const std::size_t vector = type.find("Dv");
   if (vector == type.npos) return type;

@@ -21,6 +21,8 @@ std::string mangled(const MangledFunction& function);
 /// The name by which the host's function is called: without the address spaces of pointers, _Z3addPi for
 /// _Z3addPU3AS1i. async_work_group_strided_copy from local to global memory ends with _out there.
 std::string host_name_of(std::string_view name);
+/// The type of a parameter that is a pointer to numbers or vectors, as LLVM writes it: "<4 x float>*" for "PDv4_f".
+std::string ir_pointer_of_mangled(std::string_view type);
 /// The element's type for a vector's, and a pointer to that for a pointer: "Pf" for "PDv4_f".
 std::string element_of_mangled(const std::string& type);
 

@@ -189,9 +189,14 @@ std::string mix(const IrFunction& function, const MangledFunction& name, std::se
 
 }  // namespace
 
-std::string vector_function(const IrFunction& function, std::set<std::string>& called) {
-  const std::optional<MangledFunction> name = read_mangled(std::string_view(function.name).substr(1));
-  if (!name || name->parameters.size() != function.parameters.size()) return "";
+std::string vector_function(const IrFunction& declared, std::set<std::string>& called) {
+  const std::optional<MangledFunction> name = read_mangled(std::string_view(declared.name).substr(1));
+  if (!name || name->parameters.size() != declared.parameters.size()) return "";
+  IrFunction function = declared;
+  for (std::size_t i = 0; i < function.parameters.size(); ++i) {
+    std::string& type = function.parameters[i].type;
+    if (type == "ptr") type = ir_pointer_of_mangled(name->parameters[i]);
+  }
   const std::string_view plain = name->name;
   const bool is_load = plain.starts_with("vload") && !plain.starts_with("vload_half") && lanes_of(function.result) != 0;
   const bool is_store = plain.starts_with("vstore") && !plain.starts_with("vstore_half");

@@ -9,8 +9,9 @@
 
 namespace anyplace::compilers {
 
-/// The text of a function with a vector among its types, `function.name` without address spaces; empty if it has none.
+/// The text of a function with a vector among its types, `declared.name` without address spaces; empty if it has none.
+/// Its pointers are written with their types.
 /// `called` gets the declarations of what it calls.
-std::string vector_function(const IrFunction& function, std::set<std::string>& called);
+std::string vector_function(const IrFunction& declared, std::set<std::string>& called);
 
 }  // namespace anyplace::compilers

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images in SPIR-V on cpu_sim, which takes shared objects alone: compilers/spirv_host makes these of them.
+// Images in SPIR-V on cpu_sim, which takes shared objects alone: compilers/spirv_host makes these of them. The cases
+// with a tag run once more with another Clang (CMakeLists.txt).
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <cstdio>
@@ -124,7 +125,7 @@ TEST_CASE("A module of SPIR-V is translated once") {
   CHECK(cache.files().size() == 1);
 }
 
-TEST_CASE("A work item of SPIR-V knows its place") {
+TEST_CASE("A work item of SPIR-V knows its place", "[spirv_on_host]") {
   if (is_skipped()) return;
   const Run& run = opencl();
   const Buffer out = run.upload(std::vector<std::uint32_t>(16 * 24));
@@ -139,7 +140,7 @@ TEST_CASE("A work item of SPIR-V knows its place") {
   }
 }
 
-TEST_CASE("Local memory of SPIR-V is a block's own, and barriers hold its threads") {
+TEST_CASE("Local memory of SPIR-V is a block's own, and barriers hold its threads", "[spirv_on_host]") {
   if (is_skipped()) return;
   const Run& run = opencl();
   std::vector<std::int32_t> numbers(256);
@@ -150,7 +151,7 @@ TEST_CASE("Local memory of SPIR-V is a block's own, and barriers hold its thread
   for (std::int32_t i = 0; i < 256; ++i) CHECK(out[i] == 3 * (i / 32 * 32 + 31 - i % 32));
 }
 
-TEST_CASE("Arguments of every kind arrive at a kernel of SPIR-V") {
+TEST_CASE("Arguments of every kind arrive at a kernel of SPIR-V", "[spirv_on_host]") {
   if (is_skipped()) return;
   struct Three {
     float a;
@@ -169,7 +170,7 @@ TEST_CASE("Arguments of every kind arrive at a kernel of SPIR-V") {
         std::vector<std::int64_t>{200, -5, 4000000000, std::int64_t{1} << 40, 10, -5, 2 + 6 - 1000, 4321, -77});
 }
 
-TEST_CASE("Atomic functions of SPIR-V lose nothing") {
+TEST_CASE("Atomic functions of SPIR-V lose nothing", "[spirv_on_host]") {
   if (is_skipped()) return;
   const Run& run = opencl();
   const Buffer all = run.upload(std::vector<std::int32_t>{0, 0, 0, 0, 0, 0, 0, 0, -1, 0});
@@ -180,7 +181,7 @@ TEST_CASE("Atomic functions of SPIR-V lose nothing") {
   CHECK(run.download<std::int64_t>(sums) == std::vector<std::int64_t>{std::int64_t{1600} << 33});
 }
 
-TEST_CASE("Functions of OpenCL compute what OpenCL says") {
+TEST_CASE("Functions of OpenCL compute what OpenCL says", "[spirv_on_host]") {
   if (is_skipped()) return;
   const Run& run = opencl();
   const Buffer f = run.upload(std::vector<float>{5, 2, 4, 3, 8, 2.5f, 1, 2});
@@ -191,7 +192,7 @@ TEST_CASE("Functions of OpenCL compute what OpenCL says") {
                                                                    2 + 30 - 300 + 2000, 255 - 128 + 0x3fffffff, 1111});
 }
 
-TEST_CASE("Vectors of OpenCL are computed by element, or as one") {
+TEST_CASE("Vectors of OpenCL are computed by element, or as one", "[spirv_on_host]") {
   if (is_skipped()) return;
   const Run& run = opencl();
   std::vector<float> in(17);
@@ -205,7 +206,7 @@ TEST_CASE("Vectors of OpenCL are computed by element, or as one") {
   CHECK(run.download<std::int32_t>(n) == std::vector<std::int32_t>{2, 3, 4, 6, 200, 255, 255, 255, 1011});
 }
 
-TEST_CASE("Copies between OpenCL's memories are those of a work group, in both directions") {
+TEST_CASE("Copies between OpenCL's memories are those of a work group, in both directions", "[spirv_on_host]") {
   if (is_skipped()) return;
   const Run& run = opencl();
   std::vector<std::int32_t> numbers(16);
@@ -219,7 +220,7 @@ TEST_CASE("Copies between OpenCL's memories are those of a work group, in both d
   }
 }
 
-TEST_CASE("A launch of a kernel of SPIR-V with two arguments in local memory is unsupported") {
+TEST_CASE("A launch of a kernel of SPIR-V with two arguments in local memory is unsupported", "[spirv_on_host]") {
   if (is_skipped()) return;
   const OwnCache cache;
   const Run run(
