@@ -189,6 +189,8 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
   if (const int result = get_size(program.handle, &bytes)) return failed(rtc, "GetCodeSize", result);
   std::string image(bytes, '\0');
   if (const int result = get(program.handle, image.data())) return failed(rtc, "GetCode", result);
+  // NVRTC counts the NUL behind its text, which ptxas takes for a mistake in it.
+  while (!is_hip && image.ends_with('\0')) image.pop_back();
   sink->image(sink->context, image.data(), image.size());
   return ANYPLACE_STATUS_OK;
 }
