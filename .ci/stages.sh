@@ -250,6 +250,24 @@ stage_debian13() {
   rm -rf --one-file-system "$root"
 }
 
+# arm64, cross-built in a bare Debian and run by qemu, and what comes out there beside what this machine makes.
+stage_arm64() {
+  local root=${bare_root}-arm64 status=0
+  rm -f build/.bare-root # with what this machine has from here on
+  configure release build
+  cmake --build build --target image_pipeline anyplace_layer_trace --parallel "$jobs"
+  .ci/same_everywhere build build/ci/arm64-same
+  scripts/lib/debian_root make "$root" || status=$?
+  if ((status == 77)); then
+    echo "-- arm64: left out, there can be no bare Debian here"
+    tests_skipped=1
+    return
+  fi
+  ((status == 0))
+  counted scripts/lib/debian_root run "$root" .ci/arm64 build/ci/arm64-same
+  rm -rf --one-file-system "$root"
+}
+
 # What is released, as packages, on a Debian that has nothing of it.
 stage_packages() {
   local root=${bare_root}-packages status=0

@@ -35,8 +35,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds total_time{5};  // the texts below name it, too
 /// The limit for waiting for devices. It is less than the total, so that time is left to shut down the other backends.
 constexpr std::chrono::seconds device_time{3};
-/// The limit for giving memory back in virtual time.
-constexpr std::chrono::minutes virtual_give_back_time{1};
+/// The limit in virtual time, once all work is done. An emulator on a busy machine takes a minute.
+constexpr std::chrono::minutes virtual_time{10};
 /// How late a call that was given a timeout may return.
 constexpr std::chrono::milliseconds grace{250};
 
@@ -174,17 +174,6 @@ void drop_kept(const std::vector<Backend*>& backends, Clock::time_point deadline
   }
 }
 
-/// Whether operations of a used device take virtual time.
-bool any_in_virtual_time(const std::vector<Backend*>& backends) noexcept {
-  const auto is_virtual = [](const auto& device) {
-    return device->used.load(std::memory_order_relaxed) && device->properties_known.load(std::memory_order_acquire) &&
-           (device->properties.features & ANYPLACE_FEATURE_VIRTUAL_TIME) != 0;
-  };
-  return std::any_of(backends.begin(), backends.end(), [&](const Backend* backend) {
-    return std::any_of(backend->devices.begin(), backend->devices.end(), is_virtual);
-  });
-}
-
 /// Releases the objects of closed handles and the memory that copies keep, then frees idle memory. False if the first
 /// part ran out of time. The second part may be left unfinished, because the process's end frees the rest.
 bool end_unused(const std::vector<Backend*>& backends, Clock::time_point deadline) {
@@ -200,12 +189,9 @@ bool end_unused(const std::vector<Backend*>& backends, Clock::time_point deadlin
     }
   };
   if (!run_until(half_way(), 1, end_handles).empty()) return false;
-  Clock::time_point give_back_deadline = half_way();
-  Clock::time_point end = std::min(deadline, give_back_deadline + grace);
-  // Each free is a call in the reports and traces of virtual time, which are the same on a machine that is slow or
-  // busy.
-  if (any_in_virtual_time(backends)) give_back_deadline = end = Clock::now() + virtual_give_back_time;
-  run_until(end, 1, [backends, give_back_deadline](std::size_t, bool) { drop_kept(backends, give_back_deadline); });
+  const Clock::time_point give_back_deadline = half_way();
+  run_until(std::min(deadline, give_back_deadline + grace), 1,
+            [backends, give_back_deadline](std::size_t, bool) { drop_kept(backends, give_back_deadline); });
   return true;
 }
 
@@ -260,8 +246,21 @@ bool settle_all(Clock::time_point deadline) noexcept {
   return settled;
 }
 
+/// Whether the used devices take virtual time and are idle, so that nothing is left that could hang.
+bool are_idle_in_virtual_time(const std::vector<Backend*>& used) noexcept {
+  const auto is_idle = [](const auto& device) {
+    return !device->used.load(std::memory_order_relaxed) ||
+           (device->idle_at_exit.load(std::memory_order_acquire) &&
+            device->properties_known.load(std::memory_order_acquire) &&
+            (device->properties.features & ANYPLACE_FEATURE_VIRTUAL_TIME) != 0);
+  };
+  return std::all_of(used.begin(), used.end(), [&](const Backend* backend) {
+    return std::all_of(backend->devices.begin(), backend->devices.end(), is_idle);
+  });
+}
+
 void shut_down_all(const std::vector<Backend*>& backends) {
-  const Clock::time_point deadline = Clock::now() + total_time;
+  Clock::time_point deadline = Clock::now() + total_time;
   const Clock::time_point devices_deadline = Clock::now() + device_time;
 
   std::vector<Backend*> used;
@@ -275,6 +274,9 @@ void shut_down_all(const std::vector<Backend*>& backends) {
                   [used, devices_deadline](std::size_t i, bool) { synchronize_used(*used[i], devices_deadline); });
     any_stuck = !stuck.empty();
   }
+  // Each free is a call in the reports and traces of virtual time, which are the same on a machine that is slow or
+  // busy.
+  if (!used.empty() && !any_stuck && are_idle_in_virtual_time(used)) deadline = Clock::now() + virtual_time;
   const Clock::time_point service_deadline = Clock::now() + (deadline - Clock::now()) / 2;
   bool flushed = settle_all(service_deadline);
   flushed = stop_service(std::chrono::nanoseconds(nanoseconds_until(service_deadline))) && flushed;
