@@ -179,7 +179,7 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
     return refuse(ANYPLACE_STATUS_UNSUPPORTED,
                   "Clang compiles code objects for an architecture; name one, such as gfx90a");
   }
-  warn_without_kernel(*request, *sink);
+  warn_of_kernels(*request, *sink);
   if (!write_file(unit, unit_of(*request))) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't write " + unit);
   std::vector<std::string> words = words_for(*request, dependencies);
   if (request->format == ANYPLACE_IMAGE_PTX) words.push_back("-S");

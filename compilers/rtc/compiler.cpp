@@ -155,7 +155,7 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
   if (!write_standard_headers(request->folder)) {
     return refuse(ANYPLACE_STATUS_BACKEND_FAILED, std::string("can't write below ") + request->folder);
   }
-  warn_without_kernel(*request, *sink);
+  warn_of_kernels(*request, *sink);
   Program program(rtc);
   // hipRTC has a name of its own in messages.
   std::string source = std::string("#line 1 \"") + request->name + "\"\n";
