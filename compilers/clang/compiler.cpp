@@ -5,14 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
+#include "architectures.h"
 #include "kernel_source.h"
 #include "lowered_names.h"
 #include "plugin.h"
@@ -27,8 +28,13 @@ constexpr int newest = 30, oldest = 14;
 constexpr int newest_with_spirv = 19;
 /// The newest architecture that every Clang since 14 knows well. Drivers compile PTX further for newer devices.
 constexpr int most_portable = 70;
-/// Its functions of a warp (device_code/bare_warps.h) are of PTX 6.0, which drivers take from CUDA 9 on.
-constexpr int first_with_synchronised_warps = 70;
+/// The PTX that an architecture needs, from it on, and that Clang doesn't choose by itself. For sm_70 it is that of the
+/// functions of a warp (device_code/bare_warps.h), which drivers take from CUDA 9 on.
+constexpr struct {
+  int architecture, ptx;
+} needed_ptx[] = {{70, 60}, {72, 61}, {75, 63},  {80, 70},  {86, 71},  {87, 74},
+                  {89, 78}, {90, 78}, {100, 86}, {103, 88}, {120, 87}, {121, 88}};
+constexpr int ptx_with_suffix_a = 80, ptx_with_suffix_f = 88;
 
 std::string clang_path() {
   if (const std::optional<std::string> named = named_program("ANYPLACE_KERNEL_CLANG")) return *named;
@@ -69,19 +75,11 @@ anyplace_status library(void* /*self*/, std::uint32_t format, anyplace_compiler_
   return ANYPLACE_STATUS_OK;
 }
 
-/// 90 for "sm_90a"; 0 for what is no architecture of NVIDIA's.
-int number_of(std::string_view architecture) {
-  int number = 0;
-  if (!architecture.starts_with("sm_")) return 0;
-  std::from_chars(architecture.data() + 3, architecture.data() + architecture.size(), number);
-  return number;
-}
-
 anyplace_status supports(void* /*self*/, std::uint32_t format, const char* architecture) {
   const std::string_view text = architecture;
   if (format == ANYPLACE_IMAGE_SPIRV)
     return refuse(ANYPLACE_STATUS_UNSUPPORTED, "SPIR-V has no architectures; the format is named spirv");
-  const bool is_good = format == ANYPLACE_IMAGE_PTX ? number_of(text) != 0 : text.starts_with("gfx");
+  const bool is_good = format == ANYPLACE_IMAGE_PTX ? nvidia_architecture(text).number != 0 : text.starts_with("gfx");
   if (is_good) return ANYPLACE_STATUS_OK;
   return refuse(ANYPLACE_STATUS_UNSUPPORTED, "Clang has no architecture '" + std::string(text) + "' for this format");
 }
@@ -99,6 +97,23 @@ std::string unit_of(const anyplace_compile_request& request) {
   return unit;
 }
 
+/// For NVIDIA's. PTX for a device is of the most portable architecture, unless the device is older.
+std::vector<std::string> architecture_words(const anyplace_compile_request& request) {
+  NvidiaArchitecture wanted = nvidia_architecture(request.architecture);
+  const bool is_named = wanted.number != 0 && !has_flag(request, ANYPLACE_COMPILE_FOR_DEVICE);
+  if (!is_named) wanted = {wanted.number == 0 ? most_portable : std::min(wanted.number, most_portable), 0};
+  int ptx = 0;
+  for (const auto& one : needed_ptx) ptx = one.architecture <= wanted.number ? one.ptx : ptx;
+  std::string name = "sm_" + std::to_string(wanted.number);
+  if (wanted.suffix != 0) {
+    name += wanted.suffix;
+    ptx = std::max(ptx, wanted.suffix == 'a' ? ptx_with_suffix_a : ptx_with_suffix_f);
+  }
+  std::vector<std::string> words{"--cuda-gpu-arch=" + name};
+  if (ptx != 0) words.insert(words.end(), {"-Xclang", "-target-feature", "-Xclang", "+ptx" + std::to_string(ptx)});
+  return words;
+}
+
 std::vector<std::string> words_for(const anyplace_compile_request& request, const std::string& dependencies) {
   const std::string architecture = request.architecture;
   std::vector<std::string> words{request.library, "--cuda-device-only", "-DANYPLACE_BARE_DEVICE=1"};
@@ -108,17 +123,38 @@ std::vector<std::string> words_for(const anyplace_compile_request& request, cons
   words.push_back(has_flag(request, ANYPLACE_COMPILE_DEBUG) ? "-g" : "-O3");
   if (has_flag(request, ANYPLACE_COMPILE_FAST_MATH)) words.push_back("-ffast-math");
   if (request.format == ANYPLACE_IMAGE_PTX) {
-    const int number = architecture.empty() ? most_portable : std::min(number_of(architecture), most_portable);
-    words.insert(words.end(), {"-x", "cuda", "-nocudainc", "-nocudalib", "-Wno-unknown-cuda-version",
-                               "--cuda-gpu-arch=sm_" + std::to_string(number)});
-    if (number >= first_with_synchronised_warps) {
-      words.insert(words.end(), {"-Xclang", "-target-feature", "-Xclang", "+ptx60"});
-    }
+    words.insert(words.end(), {"-x", "cuda", "-nocudainc", "-nocudalib", "-Wno-unknown-cuda-version"});
+    for (std::string& word : architecture_words(request)) words.push_back(std::move(word));
   } else {
     words.insert(words.end(), {"-x", "hip", "-nogpuinc", "-nogpulib", "--offload-arch=" + architecture});
   }
   for (const char* const option : options_of(request)) words.push_back(option);
   return words;
+}
+
+/// Whether Clang has the architecture, of which its features (gfx90a:xnack+) are left out; true if it doesn't say.
+/// `known` gets those that it has.
+bool knows_architecture(const anyplace_compile_request& request, std::string& known) {
+  const bool is_ptx = request.format == ANYPLACE_IMAGE_PTX;
+  std::string said;
+  anyplace_compile_sink sink{};
+  sink.struct_size = sizeof(sink);
+  sink.context = &said;
+  sink.log = [](void* context, const char* text, std::uint64_t bytes) {
+    static_cast<std::string*>(context)->append(text, bytes);
+  };
+  const char* const triple = is_ptx ? "--target=nvptx64-nvidia-cuda" : "--target=amdgcn-amd-amdhsa";
+  run_program({request.library, triple, "-nogpulib", "-print-supported-cpus"}, request.folder, sink);
+  const std::string_view full = request.architecture;
+  const std::string_view wanted = full.substr(0, full.find(':'));
+  bool has_it = false;
+  std::istringstream words(said);
+  for (std::string word; words >> word;) {
+    if (!word.starts_with(is_ptx ? "sm_" : "gfx")) continue;
+    known += (known.empty() ? "" : ", ") + word;
+    has_it = has_it || word == wanted;
+  }
+  return has_it || known.empty();
 }
 
 /// Gives the sink the names that the expressions have in the image.
@@ -143,13 +179,19 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
     return refuse(ANYPLACE_STATUS_UNSUPPORTED,
                   "Clang compiles code objects for an architecture; name one, such as gfx90a");
   }
-  warn_without_kernel(*request, *sink);
+  warn_of_kernels(*request, *sink);
   if (!write_file(unit, unit_of(*request))) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't write " + unit);
   std::vector<std::string> words = words_for(*request, dependencies);
   if (request->format == ANYPLACE_IMAGE_PTX) words.push_back("-S");
   words.insert(words.end(), {"-o", made, unit});
   const std::string target = *request->architecture == '\0' ? "PTX" : request->architecture;
-  if (const anyplace_status status = run_clang(words, *request, *sink, target)) return status;
+  if (const anyplace_status status = run_clang(words, *request, *sink, target)) {
+    std::string known;  // asked for only now, as it takes a start of Clang
+    if (status != ANYPLACE_STATUS_COMPILE_FAILED || *request->architecture == '\0') return status;
+    if (has_flag(*request, ANYPLACE_COMPILE_FOR_DEVICE) && request->format == ANYPLACE_IMAGE_PTX) return status;
+    if (knows_architecture(*request, known)) return status;
+    return refuse(ANYPLACE_STATUS_UNSUPPORTED, "Clang doesn't know " + target + "; it knows " + known);
+  }
   if (const anyplace_status status = lower_names(made, *request, *sink)) return status;
   report_headers(dependencies, *request, *sink);
   return give_image(made, *sink);

@@ -5,11 +5,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "architectures.h"
 #include "included.h"
 #include "kernel_source.h"
 #include "plugin.h"
@@ -41,54 +41,61 @@ anyplace_status library(void* /*self*/, std::uint32_t /*format*/, anyplace_compi
   return ANYPLACE_STATUS_OK;
 }
 
-/// The number of an architecture: 90 for "sm_90a". 0 if it is none.
-int number_of(std::string_view architecture) {
-  constexpr std::string_view before = "sm_";
-  int number = 0;
-  if (!architecture.starts_with(before)) return 0;
-  architecture.remove_prefix(before.size());
-  const char* const end = architecture.data() + architecture.size();
-  const auto [stopped, error] = std::from_chars(architecture.data(), end, number);
-  const bool is_good = stopped == end || (stopped + 1 == end && (*stopped == 'a' || *stopped == 'f'));
-  return error == std::errc() && is_good ? number : 0;
-}
-
 anyplace_status supports(void* /*self*/, std::uint32_t /*format*/, const char* architecture) {
   const std::string_view text = architecture;
-  const bool is_good = is_hip ? text.starts_with("gfx") : number_of(text) != 0;
+  const bool is_good = is_hip ? text.starts_with("gfx") : nvidia_architecture(text).number != 0;
   if (is_good) return ANYPLACE_STATUS_OK;
   return refuse(ANYPLACE_STATUS_UNSUPPORTED, std::string(compiler_name) + " has no architecture '" + architecture +
                                                  (is_hip ? "'; one is gfx90a" : "'; one is sm_80"));
 }
 
-/// The option for the architecture. PTX is compiled further by the driver, so an older one than the device's will do.
-anyplace_status architecture_option(const RtcLibrary& rtc, std::string_view architecture, std::string& option) {
+/// The architectures that NVRTC has, in order; none for NVRTC before 11.2, which doesn't say.
+std::vector<int> known_architectures(const RtcLibrary& rtc) {
+  int count = 0;
+  if (rtc.GetNumSupportedArchs == nullptr || rtc.GetNumSupportedArchs(&count) != rtc_success || count <= 0) return {};
+  std::vector<int> known(static_cast<std::size_t>(count));
+  rtc.GetSupportedArchs(known.data());
+  std::sort(known.begin(), known.end());
+  return known;
+}
+
+anyplace_status unknown_architecture(const RtcLibrary& rtc, const char* architecture) {
+  std::string all;
+  for (const int one : known_architectures(rtc)) all += (all.empty() ? "sm_" : ", sm_") + std::to_string(one);
+  return refuse(ANYPLACE_STATUS_UNSUPPORTED,
+                "NVRTC " + rtc.version + " doesn't know " + architecture + (all.empty() ? "" : "; it knows " + all));
+}
+
+/// The option for the architecture. PTX is compiled further by the driver, so an older one than a device's will do for
+/// the device.
+anyplace_status architecture_option(const RtcLibrary& rtc, const anyplace_compile_request& request,
+                                    std::string& option) {
   if (is_hip) {
-    if (architecture.empty()) {
+    if (*request.architecture == '\0') {
       return refuse(ANYPLACE_STATUS_UNSUPPORTED, "hipRTC compiles for an architecture; name one, such as gfx90a");
     }
-    option = "--offload-arch=" + std::string(architecture);
+    option = std::string("--offload-arch=") + request.architecture;
     return ANYPLACE_STATUS_OK;
   }
-  std::vector<int> known;
-  int count = 0;
-  if (rtc.GetNumSupportedArchs != nullptr && rtc.GetNumSupportedArchs(&count) == rtc_success && count > 0) {
-    known.resize(static_cast<std::size_t>(count));
-    rtc.GetSupportedArchs(known.data());
-    std::sort(known.begin(), known.end());
+  NvidiaArchitecture wanted = nvidia_architecture(request.architecture);
+  const std::vector<int> known = known_architectures(rtc);
+  if (!known.empty() && *request.architecture == '\0') {
+    wanted.number = known.front();
+  } else if (!known.empty()) {
+    const auto above = std::upper_bound(known.begin(), known.end(), wanted.number);
+    const int below = above == known.begin() ? 0 : *(above - 1);
+    const bool will_do = has_flag(request, ANYPLACE_COMPILE_FOR_DEVICE) ? below != 0 : below == wanted.number;
+    if (!will_do) return unknown_architecture(rtc, request.architecture);
+    if (below != wanted.number) wanted = {below, 0};
   }
-  int number = number_of(architecture);
-  if (!known.empty()) {
-    const auto above = number == 0 ? known.begin() + 1 : std::upper_bound(known.begin(), known.end(), number);
-    if (above == known.begin()) {
-      return refuse(ANYPLACE_STATUS_UNSUPPORTED, "NVRTC " + rtc.version + " knows sm_" + std::to_string(known.front()) +
-                                                     " to sm_" + std::to_string(known.back()) + ", and not " +
-                                                     std::string(architecture));
-    }
-    number = *(above - 1);
-  }
-  if (number != 0) option = "--gpu-architecture=compute_" + std::to_string(number);
+  if (wanted.number != 0) option = "--gpu-architecture=compute_" + std::to_string(wanted.number);
+  if (wanted.suffix != 0) option += wanted.suffix;
   return ANYPLACE_STATUS_OK;
+}
+
+/// Whether the log says that the option for the architecture is wrong: NVRTC has no sm_80a, though it has sm_80.
+bool blames_architecture(const std::string& log) {
+  return log.find("--gpu-architecture") != log.npos || log.find("--nv_arch") != log.npos;
 }
 
 /// A program of the library, which this ends.
@@ -144,11 +151,11 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
   const RtcLibrary* const opened = open_rtc(request->library, reason);
   if (opened == nullptr) return refuse(ANYPLACE_STATUS_LIBRARY_MISSING, reason);
   const RtcLibrary& rtc = *opened;
-  if (const anyplace_status status = architecture_option(rtc, request->architecture, option)) return status;
+  if (const anyplace_status status = architecture_option(rtc, *request, option)) return status;
   if (!write_standard_headers(request->folder)) {
     return refuse(ANYPLACE_STATUS_BACKEND_FAILED, std::string("can't write below ") + request->folder);
   }
-  warn_without_kernel(*request, *sink);
+  warn_of_kernels(*request, *sink);
   Program program(rtc);
   // hipRTC has a name of its own in messages.
   std::string source = std::string("#line 1 \"") + request->name + "\"\n";
@@ -167,13 +174,17 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
   for (const std::string& one : options) words.push_back(one.c_str());
   const int compiled = rtc.CompileProgram(program.handle, static_cast<int>(words.size()), words.data());
   std::size_t bytes = 0;
+  std::string log;
   if (rtc.GetProgramLogSize(program.handle, &bytes) == rtc_success && bytes > 1) {
-    std::string log(bytes, '\0');
+    log.resize(bytes);
     rtc.GetProgramLog(program.handle, log.data());
     log.resize(log.find('\0') == log.npos ? log.size() : log.find('\0'));
     sink->log(sink->context, log.data(), log.size());
   }
-  if (compiled == rtc_compile_error || compiled == rtc_invalid_option) return ANYPLACE_STATUS_COMPILE_FAILED;
+  if (compiled == rtc_compile_error || compiled == rtc_invalid_option) {
+    if (!is_hip && blames_architecture(log)) return unknown_architecture(rtc, request->architecture);
+    return ANYPLACE_STATUS_COMPILE_FAILED;
+  }
   if (compiled != rtc_success) return failed(rtc, "CompileProgram", compiled);
   report_included(*request, *sink);
   for (const char* const expression : expressions_of(*request)) {

@@ -104,6 +104,8 @@ class Copy {
     text += piece;
     at_ = to;
   }
+  /// Where the copy is, as messages begin with it: name:line.
+  std::string place() const { return file_.substr(1, file_.size() - 2) + ":" + std::to_string(line_); }
   /// A #line of the source, at which the copy is: its next line has the number, and the file unless that is empty.
   void renumber(std::string_view number, std::string_view file) {
     line_ = std::strtol(std::string(number).c_str(), nullptr, 10) - 1;

@@ -82,7 +82,7 @@ const char* word_of(std::uint32_t format) {
 
 Target target_of(const Device& device, const char* operation) {
   const anyplace_device_properties& properties = properties_of(*device.state(), operation);
-  return {device.to_string(), formats_in(properties.image_formats), device.properties().architecture,
+  return {device.to_string(), formats_in(properties.image_formats), device.properties().architecture, true,
           lacks_doubles(*device.state(), operation)};
 }
 
@@ -122,6 +122,11 @@ Compilation::Compilation(std::span<const std::byte> spirv, const CompileOptions&
   job_.name = "kernels.spv";
 }
 
+void Compilation::set_for_device(bool is_so) {
+  job_.flags &= ~std::uint32_t{ANYPLACE_COMPILE_FOR_DEVICE};
+  if (is_so) job_.flags |= ANYPLACE_COMPILE_FOR_DEVICE;
+}
+
 MadeImage Compilation::make(const Target& target) {
   Asked asked;
   job_.defines = options_.defines;
@@ -132,6 +137,7 @@ MadeImage Compilation::make(const Target& target) {
       if (!compiler->makes(format, job_.language)) continue;
       job_.format = format;
       job_.architecture = has_architectures(format) ? target.architecture : "";
+      set_for_device(target.is_device && !job_.architecture.empty());
       std::optional<CompileResult> result = try_compiler(*compiler, target, asked);
       if (!result) continue;
       if (!asked.failures.empty()) result->log.insert(0, asked.failures + "\n");

@@ -25,6 +25,7 @@ struct Target {
   std::string text;
   std::vector<std::uint32_t> formats;
   std::string architecture;
+  bool is_device = false;  ///< the architecture is a device's, and nobody has named it
   bool lacks_doubles = false;
 };
 
@@ -59,6 +60,7 @@ class Compilation {
   MadeImage make(const Target& target);
 
  private:
+  void set_for_device(bool is_so);
   std::optional<CompileResult> try_compiler(const CompilerPlugin& compiler, const Target& target, Asked& asked);
   CompileResult cached_or_made(const CompilerPlugin& compiler, const CompilerLibrary& library) const;
   CompileResult make_anew(const CompilerPlugin& compiler) const;

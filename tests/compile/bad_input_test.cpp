@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <string>
@@ -106,8 +107,11 @@ TEST_CASE("Options that can't be are refused in words") {
 
 TEST_CASE("A target that nobody knows is refused") {
   const OwnCache cache;
-  const std::string targets[] = {"sm_eighty"};
-  CHECK(test::code_of([&] { static_cast<void>(compile(doubles_it, targets)); }) == ErrorCode::no_such_backend);
+  for (const char* const name : {"sm_eighty", "sm_80x", "sm_", "sm_-1"}) {
+    INFO(name);
+    const std::string targets[] = {name};
+    CHECK(test::code_of([&] { static_cast<void>(compile(doubles_it, targets)); }) == ErrorCode::no_such_backend);
+  }
 }
 
 TEST_CASE("Without a compiler the Error says what to install") {
@@ -199,6 +203,30 @@ TEST_CASE("An architecture that can't be is an Error that names it") {
     const std::string all = error.what() + error.vendor_text();
     INFO(all);
     CHECK(all.find(targets[0]) != std::string::npos);
+  }
+}
+
+TEST_CASE("PTX is for the architecture that was named; one that a compiler doesn't know is unsupported") {
+  const OwnCache cache;
+  for (const Compiler& one : compilers()) {
+    const bool makes_ptx = std::find(one.formats.begin(), one.formats.end(), "ptx") != one.formats.end();
+    if (!one.usable || !makes_ptx) continue;
+    for (const std::string name : {"sm_80", "sm_86", "sm_90a", "sm_80a", "sm_130", "sm_999"}) {
+      INFO(one.name << " for " << name);
+      const std::string targets[] = {name};
+      CompiledKernels made;
+      const auto failure = test::error_of([&] { made = compile(doubles_it, targets, {.compiler = one.name}); });
+      if (!failure) {
+        const KernelImage& image = made.images().images()[0];
+        const std::string_view text(static_cast<const char*>(image.data), image.size);
+        CHECK(text.find(".target " + name + "\n") != text.npos);
+        continue;
+      }
+      INFO(failure->what());
+      CHECK(name != "sm_80");
+      CHECK(failure->code() == ErrorCode::unsupported);
+      CHECK(std::string(failure->what()).find("it knows sm_") != std::string::npos);
+    }
   }
 }
 

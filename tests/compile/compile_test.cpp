@@ -66,6 +66,63 @@ TEST_CASE("Kernels in a block of C linkage, of a macro and with launch bounds ar
   }
 }
 
+TEST_CASE("What stands between the words of a kernel's beginning, and a namespace around it, hide no kernel") {
+  const OwnCache cache;
+  const Device device("cpu_sim:0");
+  const std::string rest = "(float* data, unsigned count) { if (threadIdx.x < count) data[threadIdx.x] *= 2; }\n";
+  const std::string source = "extern \"C\" __launch_bounds__(64) __global__ void bounded" + rest +
+                             "extern \"C\" void __global__ turned" + rest +
+                             "extern \"C\" __attribute__((noinline)) __global__ void kept" + rest +
+                             "extern \"C\" __device__ int counted = 5;\n"
+                             "namespace outer::inner { inline namespace version { struct Any { int x; };\n"
+                             "extern \"C\" __global__ void deep" +
+                             rest +
+                             "} }\n"
+                             "namespace outer { ANYPLACE_EXPORT_KERNELS(deep); }\n"
+                             "namespace {\nextern \"C\" __global__ void unnamed" +
+                             rest + "}\n";
+  const Module module = Module::compile(device, source);
+  for (const char* const name : {"bounded", "turned", "kept", "deep", "unnamed"}) {
+    INFO(name);
+    CHECK(run(device, module, name) == doubled);
+  }
+  if (!takes_images(device, "spirv")) return;
+  const std::string targets[] = {"spirv"};
+  const Module translated(device, compile(source, targets).images());
+  for (const char* const name : {"bounded", "turned", "kept", "deep", "unnamed"}) {
+    INFO(name << " of SPIR-V");
+    CHECK(run(device, translated, name) == doubled);
+  }
+}
+
+TEST_CASE("The log has each kernel of a string that isn't exported") {
+  const OwnCache cache;
+  const std::string source =
+      "extern \"C\" __global__ void good(float* data) { *data = 1; }\n"
+      "__global__ void plain(float* data) { *data = 2; }\n"
+      "template <class T> __global__ void scale(T* data) { *data *= 2; }\n"
+      "template <class T> __global__ void never(T* data) { *data *= 2; }\n"
+      "#define K extern \"C\" __global__ void\n"
+      "K made(float* data) { *data = 3; }\n";
+  for (const Compiler& compiler : compilers()) {
+    if (!compiler.usable || !compiler.missing.empty() || compiler.name == "spirv_host") continue;
+    for (const std::string& format : compiler.formats) {
+      INFO(compiler.name << " makes " << format);
+      const std::string targets[] = {format == "ptx" ? "sm_75" : format == "hsaco" ? "gfx90a" : format};
+      const std::string log =
+          compile(source, targets, {.name_expressions = {"scale<float>"}, .compiler = compiler.name}).log();
+      INFO(log);
+      const auto has = [&](const char* text) { return log.find(text) != std::string::npos; };
+      CHECK(has("kernels.cu:2: warning: plain isn't exported: a kernel begins with extern \"C\" __global__"));
+      CHECK(has("kernels.cu:4: warning: never isn't exported"));
+      CHECK_FALSE(has("warning: good"));
+      CHECK_FALSE(has("warning: scale"));
+      const bool finds_macros = format == "ptx" || format == "hsaco";
+      CHECK(has("kernels.cu:5: warning: kernels of this macro aren't exported") != finds_macros);
+    }
+  }
+}
+
 TEST_CASE("An assert that fails in a kernel of a string is its stream's fault, and the device works on") {
   const OwnCache cache;
   const Device device("cpu_sim:0");

@@ -35,7 +35,10 @@ extern "C" {
 /* Bits of anyplace_compile_request.flags. */
 enum {
   ANYPLACE_COMPILE_FAST_MATH = 1u, /* less exact arithmetic, as the compiler's own option for that has it */
-  ANYPLACE_COMPILE_DEBUG = 2u      /* with lines for a debugger, and without optimisation */
+  ANYPLACE_COMPILE_DEBUG = 2u,     /* with lines for a debugger, and without optimisation */
+  /* The architecture is that of a device, for which an image for an older one will do where the device takes it.
+   * Without this a person has named the architecture, and the image is for that one. */
+  ANYPLACE_COMPILE_FOR_DEVICE = 4u
 };
 
 /* What anyplace_compile_request.source is. */
