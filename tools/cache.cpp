@@ -114,14 +114,17 @@ Answer CacheCommand::run() const {
     return {"", "anyplace: there is no cache: " + kernel_cache::problem() + "\ndocs/kernels.md says where it is\n",
             exit_failed};
   }
+  std::string warning = kernel_cache::warning();
+  if (!warning.empty()) warning = "anyplace: " + warning + "\n";
   if (what_ == "clear") {
     const std::uint64_t count = kernel_cache::clear();
-    return {json_ ? dump(Json{{"folder", folder}, {"deleted", count}}) : counted(count) + " deleted\n", "", exit_ok};
+    return {json_ ? dump(Json{{"folder", folder}, {"deleted", count}}) : counted(count) + " deleted\n", warning,
+            exit_ok};
   }
   const Entries entries = kernel_cache::entries();
   const int status = what_ == "verify" && !all_good(entries) ? exit_failed : exit_ok;
-  if (json_) return {dump(list_json(entries, folder)), "", status};
-  return {what_ == "verify" ? verify_text(entries) : list_text(entries, folder), "", status};
+  if (json_) return {dump(list_json(entries, folder)), warning, status};
+  return {what_ == "verify" ? verify_text(entries) : list_text(entries, folder), warning, status};
 }
 
 }  // namespace anyplace::tool

@@ -275,11 +275,13 @@ std::string listeners_text(const Json& examined) {
 
 /// Where compiled kernels are kept, or why none are: then each start of a program compiles its kernels anew.
 struct KernelCacheState {
-  std::string folder, problem;
+  std::string folder, problem, warning;
 };
 
 std::string kernel_cache_text(const KernelCacheState& cache) {
-  if (cache.problem.empty()) return field("folder", cache.folder);
+  if (cache.problem.empty()) {
+    return field("folder", cache.folder) + (cache.warning.empty() ? "" : field("warning", cache.warning));
+  }
   return field("not used", cache.problem) + field("to do",
                                                   "docs/kernels.md says where it is; without it kernels are "
                                                   "compiled anew each time");
@@ -353,7 +355,8 @@ Json report_json(const Report& report) {
   json["compilers_for"] = report.compilers.at("for");
   json["compilers_problem"] = report.compilers.at("problem");
   json["kernel_cache"] = Json{{"folder", text_or_null(report.kernel_cache.folder)},
-                              {"problem", text_or_null(report.kernel_cache.problem)}};
+                              {"problem", text_or_null(report.kernel_cache.problem)},
+                              {"warning", text_or_null(report.kernel_cache.warning)}};
   json["layers"] = report.layers.at("layers");
   json["layers_on"] = report.layers.at("on");
   json["layers_problem"] = report.layers.at("problem");
@@ -376,7 +379,7 @@ Answer run_doctor(const Options& options) {
   report.annotations = examine_listeners(options.probe_timeout);
   report.engines = examine_engines(options.probe_timeout);
   report.compilers = examine_compilers(options.probe_timeout);
-  report.kernel_cache = {kernel_cache::folder(), kernel_cache::problem()};
+  report.kernel_cache = {kernel_cache::folder(), kernel_cache::problem(), kernel_cache::warning()};
   report.layers = examine_layers(names, options.probe_timeout);
   report.automatic = probe_place("auto", options.probe_timeout);
   report.any_device = std::any_of(report.findings.begin(), report.findings.end(), usable);

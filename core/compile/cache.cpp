@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -24,6 +25,7 @@
 #include "compile/records.h"
 #include "compile/sha256.h"
 #include "compile/whole_file.h"
+#include "runtime/text.h"
 
 namespace anyplace::detail {
 namespace {
@@ -44,6 +46,27 @@ std::string path_variable(const char* name) {
   return value != nullptr && *value == '/' ? value : "";
 }
 
+/// What ANYPLACE_CACHE says, apart from a folder.
+bool is_off(std::string_view value) {
+  const auto is_letter = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+  constexpr std::string_view off = "off";
+  return value == "0" || std::equal(value.begin(), value.end(), off.begin(), off.end(), is_letter);
+}
+
+/// A number of bytes, or a number with a unit: "10MiB". None for any other text.
+std::optional<std::uint64_t> bytes_in(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [stopped, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(stopped - text.data()));
+  unsigned shift = 0;
+  for (const std::string_view unit : {"", "KiB", "MiB", "GiB", "TiB"}) {
+    if (text == unit) return number <= UINT64_MAX >> shift ? std::optional(number << shift) : std::nullopt;
+    shift += 10;
+  }
+  return std::nullopt;
+}
+
 /// Is another text when the file is another one.
 std::string identity_of(const std::string& path) {
   struct stat status {};
@@ -61,6 +84,8 @@ bool make_folder(const std::string& path) {
 /// Makes the folder of a cache if it isn't there. Returns why nothing is kept in it; "" if something is.
 std::string problem_of_folder(const std::string& folder) {
   if (!make_folder(folder)) return fmt::format("{} can't be made: {}", folder, std::strerror(errno));
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) return fmt::format("{} is no folder", folder);
   const backend::Distrust found = backend::distrust_of(folder);
   return found.remedy.empty() ? found.problem : fmt::format("{}: {}", found.problem, found.remedy);
 }
@@ -197,33 +222,53 @@ CacheLock KernelCache::lock(const std::string& key, const Deadline& deadline) co
 
 // ---- Finding and keeping -------------------------------------------------------------------------------------------
 
-std::optional<KernelCache> KernelCache::find(std::string* problem) {
+namespace {
+
+/// The folder that is written to, or why there is none.
+std::string own_folder(std::string& why) {
+  std::string folder = path_variable("ANYPLACE_CACHE");
+  if (folder.empty()) {
+    std::string home = path_variable("XDG_CACHE_HOME");
+    if (home.empty() && !path_variable("HOME").empty()) home = path_variable("HOME") + "/.cache";
+    if (!home.empty()) folder = home + "/anyplace/kernels";
+  }
+  why = folder.empty() ? "none of ANYPLACE_CACHE, XDG_CACHE_HOME and HOME is an absolute path"
+                       : problem_of_folder(folder);
+  return why.empty() ? folder : "";
+}
+
+}  // namespace
+
+std::optional<KernelCache> KernelCache::find(std::string* problem, std::string* warning) {
   std::string ignored;
   std::string& why = problem != nullptr ? *problem : ignored;
   if (::getauxval(AT_SECURE) != 0) {
     why = "the process runs with raised privileges, and follows no variable";
     return std::nullopt;
   }
-  KernelCache cache;
   const char* const value = std::getenv("ANYPLACE_CACHE");
-  if (value != nullptr && std::string_view(value) == "off") {
-    why = "ANYPLACE_CACHE is off";
+  const std::string_view text = value != nullptr ? value : "";
+  if (is_off(text)) {
+    why = fmt::format("ANYPLACE_CACHE is {}", text);
     return std::nullopt;
   }
-  cache.folder_ = path_variable("ANYPLACE_CACHE");
-  if (cache.folder_.empty()) {
-    std::string home = path_variable("XDG_CACHE_HOME");
-    if (home.empty() && !path_variable("HOME").empty()) home = path_variable("HOME") + "/.cache";
-    if (!home.empty()) cache.folder_ = home + "/anyplace/kernels";
+  if (!text.empty() && text.front() != '/') {
+    why = fmt::format("ANYPLACE_CACHE is {}, and neither an absolute path nor off", in_quotes(text));
+    return std::nullopt;
   }
-  why = cache.folder_.empty() ? "none of ANYPLACE_CACHE, XDG_CACHE_HOME and HOME is an absolute path"
-                              : problem_of_folder(cache.folder_);
-  if (!why.empty()) cache.folder_.clear();
+  KernelCache cache;
+  cache.folder_ = own_folder(why);
   cache.shared_folder_ = path_variable("ANYPLACE_CACHE_SHARED");
   if (!cache.shared_folder_.empty() && backend::distrust_of(cache.shared_folder_)) cache.shared_folder_.clear();
   cache.limit_bytes_ = default_limit;
-  if (const char* const limit = std::getenv("ANYPLACE_CACHE_BYTES")) {
-    std::from_chars(limit, limit + std::strlen(limit), cache.limit_bytes_);
+  if (const char* const limit = std::getenv("ANYPLACE_CACHE_BYTES"); limit != nullptr && *limit != '\0') {
+    const std::optional<std::uint64_t> bytes = bytes_in(limit);
+    cache.limit_bytes_ = bytes.value_or(default_limit);
+    if (!bytes && warning != nullptr) {
+      *warning = fmt::format(
+          "ANYPLACE_CACHE_BYTES is {}, and no number of bytes or number with KiB, MiB, GiB or TiB: it is taken as 1GiB",
+          in_quotes(limit));
+    }
   }
   return cache;
 }

@@ -38,8 +38,9 @@ class CacheLock {
 class KernelCache {
  public:
   /// The cache that the environment says; null for none. Reads the environment at each call. `problem`, unless null,
-  /// gets why nothing is kept; "" if something is.
-  static std::optional<KernelCache> find(std::string* problem = nullptr);
+  /// gets why nothing is kept; "" if something is. `warning`, unless null, gets which variable has no value that can be
+  /// followed, where something is kept all the same.
+  static std::optional<KernelCache> find(std::string* problem = nullptr, std::string* warning = nullptr);
 
   /// What the images of a job are known by. `compiler` and `version` are the compiler's name and its library's version.
   static std::string key_of(const CompileJob& job, const std::string& compiler, const std::string& version);

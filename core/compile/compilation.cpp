@@ -72,6 +72,11 @@ std::vector<std::uint32_t> formats_in(std::uint64_t bits) {
   return formats;
 }
 
+std::string_view without_ampersand(std::string_view expression) {
+  if (!expression.starts_with('&')) return expression;
+  return expression.substr(std::min(expression.find_first_not_of(" \t", 1), expression.size()));
+}
+
 const char* word_of(std::uint32_t format) {
 #define ANYPLACE_IMAGE_WORD(upper, lower, number, text) \
   if (format == number) return #lower;
@@ -111,7 +116,11 @@ Compilation::Compilation(std::string_view source, const CompileOptions& options)
   job_.flags = (options.fast_math ? std::uint32_t{ANYPLACE_COMPILE_FAST_MATH} : 0) |
                (options.debug ? std::uint32_t{ANYPLACE_COMPILE_DEBUG} : 0);
   for (const std::string& folder : options.includes) job_.includes.push_back(std::filesystem::absolute(folder));
-  job_.expressions = options.name_expressions;
+  for (const std::string& given : options.name_expressions) {
+    const std::string_view expression = without_ampersand(given);
+    const auto known = std::find(job_.expressions.begin(), job_.expressions.end(), expression);
+    if (known == job_.expressions.end()) job_.expressions.emplace_back(expression);
+  }
   job_.options = options.compiler_options;
   if (options.cached) cache_ = KernelCache::find();
 }

@@ -37,6 +37,9 @@ std::vector<std::uint32_t> formats_in(std::uint64_t bits);
 /// The format's word: "ptx".
 const char* word_of(std::uint32_t format);
 
+/// A name expression as compilers get it: "k<float>" for "&k<float>".
+std::string_view without_ampersand(std::string_view expression);
+
 /// An image that a compiler has made.
 struct MadeImage {
   CompileResult result;

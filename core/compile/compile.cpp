@@ -14,6 +14,7 @@
 #include "anyplace/kernel.h"
 #include "compile/compilation.h"
 #include "compile/compiler_plugins.h"
+#include "kernels/load_module.h"
 #include "runtime/call.h"
 #include "runtime/text.h"
 
@@ -62,7 +63,7 @@ void require_options(std::string_view source, const CompileOptions& options) {
     if (folder.empty()) refuse("a folder of headers has no name");
   }
   for (const std::string& expression : options.name_expressions) {
-    if (expression.empty()) refuse("a name expression is empty");
+    if (without_ampersand(expression).empty()) refuse("a name expression is empty");
     if (expression.find_first_of(std::string("\0\n", 2)) != std::string::npos) {
       refuse(fmt::format("the name expression {} contains a NUL or a line end", detail::in_quotes(expression)));
     }
@@ -93,12 +94,17 @@ std::vector<Target> targets_of(std::span<const std::string> texts,
   return targets;
 }
 
-CompiledKernels finished(std::string name, std::vector<detail::MadeImage> made) {
+CompiledKernels finished(const CompileOptions& options, std::vector<detail::MadeImage> made) {
   const auto data = std::make_shared<CompiledKernels::Data>();
-  data->name = std::move(name);
+  data->name = options.name;
   data->made = std::move(made);
   for (detail::MadeImage& one : data->made) {
-    for (const auto& [expression, in_image] : one.result.lowered) one.aliases.push_back({expression, in_image});
+    for (const auto& [expression, in_image] : one.result.lowered) {
+      one.aliases.push_back({expression, in_image});
+      for (const std::string& given : options.name_expressions) {  // found by the same text
+        if (given != expression && without_ampersand(given) == expression) one.aliases.push_back({given, in_image});
+      }
+    }
     data->images.push_back(
         {one.format, one.architecture, one.result.image.data(), one.result.image.size(), one.aliases});
     data->log += one.result.log;
@@ -136,7 +142,7 @@ CompiledKernels compile(std::string_view source, std::span<const std::string> ta
   for (const detail::Target& target : detail::targets_of(targets, compilation.compilers())) {
     made.push_back(compilation.make(target));
   }
-  return detail::finished(options.name, std::move(made));
+  return detail::finished(options, std::move(made));
 }
 
 Module Module::compile(const Device& device, std::string_view source, const CompileOptions& options) {
@@ -147,7 +153,9 @@ Module Module::compile(const Device& device, std::string_view source, const Comp
   detail::Compilation compilation(source, options);
   std::vector<detail::MadeImage> made;
   made.push_back(compilation.make(detail::target_of(device, operation)));
-  return Module(device, detail::finished(options.name, std::move(made)).images());
+  Module module(device, detail::finished(options, std::move(made)).images());
+  detail::say_of_string(module.id_, operation);
+  return module;
 }
 
 Module Module::compile(const Device& device, std::string_view source) {

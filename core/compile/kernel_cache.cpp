@@ -26,6 +26,13 @@ std::string problem() {
   return problem;
 }
 
+std::string warning() {
+  detail::enter("kernel_cache::warning");
+  std::string warning;
+  detail::KernelCache::find(nullptr, &warning);
+  return warning;
+}
+
 std::vector<Entry> entries() {
   detail::enter("kernel_cache::entries");
   std::vector<Entry> all;

@@ -29,6 +29,7 @@ struct ModuleState {
   DeviceState* device = nullptr;
   anyplace_module handle = 0;
   std::map<std::string, std::string, std::less<>> aliases;  ///< the names in the image, by other names of the kernels
+  bool is_of_string = false;                                ///< set before anybody else knows the module
 
   std::mutex
       mutex;  // guards kernels and closed; a backend's module_kernel is called under it, so a name is asked for once

@@ -15,6 +15,10 @@ namespace anyplace::detail {
 std::uint64_t load_module(DeviceState& device, std::span<const std::byte> image, const ModuleOptions& options,
                           const char* operation, std::span<const KernelAlias> aliases = {});
 
+/// Says that a module, which nobody else knows yet, was made of a string: an Error of it says then what a kernel there
+/// is.
+void say_of_string(std::uint64_t id, const char* operation);
+
 /// Closes the handles of the module and its kernels, also at exit. Does nothing for a handle that is closed.
 void close_module(std::uint64_t id) noexcept;
 

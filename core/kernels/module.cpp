@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -213,6 +214,8 @@ std::uint64_t load_module(DeviceState& device, std::span<const std::byte> given,
   return id;
 }
 
+void say_of_string(std::uint64_t id, const char* operation) { modules().pin(id, operation)->is_of_string = true; }
+
 void close_module(std::uint64_t id) noexcept {
   // Each kernel pins the module until its handle is closed. This pin keeps the module until all of them are closed.
   const Pin<ModuleState> module = modules().try_pin(id);
@@ -231,6 +234,42 @@ namespace {
 /// Closes the module for its owner's destructor. Does nothing in a forked or exiting process.
 void let_go_of_module(std::uint64_t id) noexcept {
   if (id != 0 && process_running()) close_module(id);
+}
+
+/// The text with the expressions that the caller knows in place of what an image calls their kernels.
+std::string with_expressions(std::string text, const ModuleState& module) {
+  const auto is_word = [&](std::size_t at) {
+    return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
+  };
+  for (const auto& [name, in_image] : module.aliases) {
+    if (in_image.empty() || name.starts_with('&')) continue;
+    for (std::size_t at = 0; (at = text.find(in_image, at)) != text.npos;) {
+      const bool is_whole = (at == 0 || !is_word(at - 1)) && !is_word(at + in_image.size());
+      if (is_whole) text.replace(at, in_image.size(), name);
+      at += is_whole ? name.size() : in_image.size();
+    }
+  }
+  return text;
+}
+
+/// Throws the Error of a kernel that the image doesn't have, with what the backend has said of it.
+[[noreturn]] void refuse_kernel(const ModuleState& module, const char* operation) {
+  const Error error = make_error(ANYPLACE_STATUS_NO_SUCH_KERNEL, *module.device, operation);
+  ErrorDetails details;
+  details.code = error.code();
+  details.place = error.place();
+  details.operation = error.operation();
+  details.text = with_expressions(std::string(error.problem()), module);
+  details.remedy = error.remedy();
+  details.see = error.see();
+  details.vendor_code = error.vendor_code();
+  details.vendor_name = error.vendor_name();
+  details.vendor_text = with_expressions(error.vendor_text(), module);
+  if (module.is_of_string && details.remedy.empty()) {
+    details.remedy = "a kernel of a string begins with extern \"C\" __global__, or is named by a name expression";
+    details.see = "see docs/kernels.md";
+  }
+  throw Error(std::move(details));
 }
 
 std::uint64_t find_kernel(std::uint64_t module_id, std::string_view name, const char* operation) {
@@ -257,7 +296,10 @@ std::uint64_t find_kernel(std::uint64_t module_id, std::string_view name, const 
   try {
     const auto alias = found.aliases.find(name);
     const std::string& in_image = alias == found.aliases.end() ? state->name : alias->second;
-    check(device.table->module_kernel(device.self, found.handle, in_image.c_str(), &state->handle), device, operation);
+    const anyplace_status status =
+        device.table->module_kernel(device.self, found.handle, in_image.c_str(), &state->handle);
+    if (status == ANYPLACE_STATUS_NO_SUCH_KERNEL) refuse_kernel(found, operation);
+    check(status, device, operation);
     id = kernels().reserve(operation);
   } catch (...) {
     found.kernels.erase(place);

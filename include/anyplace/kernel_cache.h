@@ -19,9 +19,14 @@ namespace anyplace::kernel_cache {
 /// The folder that images are kept in; "" if there is none: problem() says why.
 ANYPLACE_API std::string folder();
 
-/// Why no images are kept: the cache is off, its folder can't be made, others could write there or replace a folder
-/// above it (docs/places.md#trust), or the process runs with raised privileges. "" if images are kept.
+/// Why no images are kept: the cache is off, ANYPLACE_CACHE is no absolute path, the folder is none or can't be made,
+/// others could write there or replace a folder above it (docs/places.md#trust), or the process runs with raised
+/// privileges. "" if images are kept.
 ANYPLACE_API std::string problem();
+
+/// Which variable's value isn't followed, where images are kept all the same: an ANYPLACE_CACHE_BYTES that is no size,
+/// for which the default is taken. "" if there is none.
+ANYPLACE_API std::string warning();
 
 /// An image that is kept.
 struct Entry {

@@ -249,6 +249,27 @@ TEST_CASE("cache verify names what is damaged, what others can write and what is
   CHECK(work.command({"cache", "verify"}).status == 0);
 }
 
+TEST_CASE("cache says which variable it can't follow") {
+  const Work work;
+  for (const char* const off : {"off", "OFF", "0", "none", "./cache", "rel/x"}) {
+    CAPTURE(off);
+    const Run run = work.command({"cache"}, {{"ANYPLACE_CACHE", off}});
+    CHECK(run.status == 1);
+    CHECK(contains(run.err, "there is no cache: ANYPLACE_CACHE is "));
+    CHECK(contains(run.err, off));
+  }
+  Run run = work.command({"cache"}, {{"ANYPLACE_CACHE", work.source}});
+  CHECK(run.status == 1);
+  CHECK(contains(run.err, work.source + " is no folder"));
+  for (const char* const bytes : {"abc", "-5", "10MB", "99999999TiB"}) {
+    CAPTURE(bytes);
+    run = work.command({"cache"}, {{"ANYPLACE_CACHE_BYTES", bytes}});
+    CHECK(run.status == 0);
+    CHECK(contains(run.err, std::string("ANYPLACE_CACHE_BYTES is \"") + bytes + "\""));
+  }
+  CHECK(work.command({"cache"}, {{"ANYPLACE_CACHE_BYTES", "10MiB"}}).err.empty());
+}
+
 TEST_CASE("cache clear deletes the cache's files and no other") {
   const Work work;
   REQUIRE(work.compile({"--for", "shared_object"}).status == 0);

@@ -316,13 +316,16 @@ TEST_CASE("doctor says where compiled kernels are kept, or why none are") {
   const std::string kept = (folder.path() / "kernels").string();
   const Variables used{{"ANYPLACE_CACHE", kept}};
   const json good = run_command({"doctor", "--json"}, used).json().at("kernel_cache");
-  CHECK(good == json{{"folder", kept}, {"problem", nullptr}});
+  CHECK(good == json{{"folder", kept}, {"problem", nullptr}, {"warning", nullptr}});
   CHECK(contains(run_command({"doctor"}, used).out, kept));
+  const Variables limited{{"ANYPLACE_CACHE", kept}, {"ANYPLACE_CACHE_BYTES", "abc"}};
+  CHECK(contains(run_command({"doctor"}, limited).out, "ANYPLACE_CACHE_BYTES is \"abc\""));
 
   const Variables off{{"ANYPLACE_CACHE", "off"}};
   const Run run = run_command({"doctor", "--json"}, off);
   CHECK(run.status == 0);  // kernels are compiled all the same
-  CHECK(run.json().at("kernel_cache") == json{{"folder", nullptr}, {"problem", "ANYPLACE_CACHE is off"}});
+  const json nothing{{"folder", nullptr}, {"problem", "ANYPLACE_CACHE is off"}, {"warning", nullptr}};
+  CHECK(run.json().at("kernel_cache") == nothing);
   const std::string text = run_command({"doctor"}, off).out;
   CHECK(contains(text, "cache of compiled kernels\n"));
   CHECK(contains(text, "ANYPLACE_CACHE is off"));

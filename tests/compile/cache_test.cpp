@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "anyplace/kernel_cache.h"
 #include "compile/support.h"
 #include "support/process.h"
 
@@ -139,9 +140,20 @@ TEST_CASE("Without a cache everything is compiled each time, and nothing is kept
   test::set_env("ANYPLACE_CACHE", "/proc/nobody/can/write/here");
   compile_once();
   CHECK(compiler.starts() == 3);
+  test::set_env("HOME", cache.folder.path().string());
+  test::unset_env("XDG_CACHE_HOME");
+  std::size_t starts = 3;
+  for (const char* const value : {"OFF", "Off", "0", "none", "./cache", "rel/x", "/etc/passwd"}) {
+    INFO(value);
+    test::set_env("ANYPLACE_CACHE", value);
+    compile_once();
+    CHECK(compiler.starts() == ++starts);
+    CHECK(!kernel_cache::problem().empty());
+    CHECK(!fs::exists(cache.folder.file(".cache")));
+  }
   test::set_env("ANYPLACE_CACHE", cache.path());
   static_cast<void>(Module::compile(Device("cpu_sim:0"), doubles_it, {.cached = false}));
-  CHECK(compiler.starts() == 4);
+  CHECK(compiler.starts() == ++starts);
   CHECK(cache.files().empty());
 }
 
@@ -176,6 +188,15 @@ TEST_CASE("What was used least recently goes when the cache is full") {
   CHECK(compiler.starts() == 3);
   compile_number(1);
   CHECK(compiler.starts() == 4);
+  test::set_env("ANYPLACE_CACHE_BYTES", std::to_string(one / 1024 + 1) + "KiB");  // room for one
+  compile_number(3);
+  CHECK(cache.files().size() == 1);
+  CHECK(kernel_cache::warning().empty());
+  for (const char* const value : {"abc", "-5", "10MB", "1 KiB"}) {
+    INFO(value);
+    test::set_env("ANYPLACE_CACHE_BYTES", value);
+    CHECK(kernel_cache::warning().find("ANYPLACE_CACHE_BYTES") != std::string::npos);
+  }
 }
 
 TEST_CASE("Sixteen processes that want the same kernels at once compile each once") {

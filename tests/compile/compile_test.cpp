@@ -192,6 +192,29 @@ TEST_CASE("A kernel that is a template is found by its name expression") {
   CHECK(test::code_of([&] { static_cast<void>(module.kernel("scale<int, 2>")); }) == ErrorCode::no_such_kernel);
 }
 
+TEST_CASE("A name expression may have an ampersand, and what an Error says there is are expressions") {
+  const OwnCache cache;
+  const Device device("cpu_sim:0");
+  const char* const source =
+      "template <class T>\n"
+      "__global__ void k(T* data, unsigned count) { if (threadIdx.x < count) data[threadIdx.x] *= 2; }\n";
+  const Module module =
+      Module::compile(device, source, {.name_expressions = {"&k<float>", "k<float>", "& k<short>", "k<int>"}});
+  CHECK(run(device, module, "&k<float>") == doubled);
+  CHECK(run(device, module, "k<float>") == doubled);
+  CHECK_NOTHROW(module.kernel("& k<short>"));
+  CHECK_NOTHROW(module.kernel("k<short>"));
+  const Error error = required_error([&] { static_cast<void>(module.kernel("k< float >")); });
+  CHECK(error.code() == ErrorCode::no_such_kernel);
+  const std::string text = error.what();
+  INFO(text);
+  CHECK(text.find("k<int>") != text.npos);
+  CHECK(text.find("k<float>") != text.npos);
+  CHECK(text.find("anyplace_expression") == text.npos);
+  CHECK(error.remedy().find("begins with extern \"C\" __global__, or is named by a name expression") != text.npos);
+  CHECK(error.see().find("docs/kernels.md") != text.npos);
+}
+
 TEST_CASE("Variables of a string are found by name, and each module has its own") {
   const OwnCache cache;
   const Device device("cpu_sim:0");
