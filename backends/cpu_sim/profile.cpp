@@ -237,7 +237,8 @@ class Figures {
         refuse(file_, entry.line, "\"" + key + "\" is no kernel; one is {\"launch_ns\": number, \"source\": \"...\"}");
       }
       const std::string figure = key.substr(0, key.find('/'));
-      if (entries_.contains(figure + "/value") && key != figure) {
+      const auto value = entries_.find(figure + "/value");
+      if (value != entries_.end() && value->second.used) {
         refuse(file_, entry.line,
                "there is no key \"" + key + "\"; a figure is {\"value\": number, \"source\": \"...\"}");
       }
