@@ -217,7 +217,7 @@ TEST_CASE("PTX is for the architecture that was named; one that a compiler doesn
       CompiledKernels made;
       const auto failure = test::error_of([&] { made = compile(doubles_it, targets, {.compiler = one.name}); });
       if (!failure) {
-        const KernelImage& image = made.images().images()[0];
+        const KernelImage image = made.images().images()[0];
         const std::string_view text(static_cast<const char*>(image.data), image.size);
         CHECK(text.find(".target " + name + "\n") != text.npos);
         continue;

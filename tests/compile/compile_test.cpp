@@ -367,7 +367,7 @@ TEST_CASE("An image is made for each target, by the compilers that are there") {
     }
     const CompiledKernels made = make();
     REQUIRE(made.images().images().size() == 1);
-    const KernelImage& image = made.images().images()[0];
+    const KernelImage image = made.images().images()[0];
     CHECK(image.format == one.format);
     CHECK(image.size > 0);
     const std::string_view bytes(static_cast<const char*>(image.data), image.size);

@@ -80,7 +80,7 @@ struct Image {
 
 std::string bytes_of(const CompiledKernels& made) {
   REQUIRE(made.images().images().size() == 1);
-  const KernelImage& image = made.images().images()[0];
+  const KernelImage image = made.images().images()[0];
   CHECK(image.format == "spirv");
   CHECK(image.architecture.empty());
   return std::string(static_cast<const char*>(image.data), image.size);
@@ -175,7 +175,7 @@ TEST_CASE("A template is an entry point of SPIR-V for each name expression") {
       compile_for("spirv", source, {.name_expressions = {"own::scale<float, 1 + 1>", "own::scale<short, 1>", "plain"}});
   const Image image = read(made);
   CHECK(image.kernels.size() == 3);
-  const KernelImage& one = made.images().images()[0];
+  const KernelImage one = made.images().images()[0];
   REQUIRE(one.aliases.size() == 3);
   for (const KernelAlias& alias : one.aliases) {
     INFO(alias.name << " is " << alias.in_image);
