@@ -111,52 +111,51 @@ void HostGroup::unstage(const HostJob& job, const std::vector<Part>& parts, Stre
   }
 }
 
-/// Has a host function set job->ready once the stream's earlier work is done.
-void HostGroup::launch_ready(const std::shared_ptr<HostJob>& job, const Pin<StreamState>& stream,
-                             const char* operation) {
+/// Has a host function set *job.ready once the stream's earlier work is done.
+void HostGroup::launch_ready(const HostJob& job, const Pin<StreamState>& stream, const char* operation) const {
   launch_host_function(
       *stream,
-      [job] {
-        job->ready = true;
+      [ready = job.ready] {
+        *ready = true;
         HostProgress::get().wake();
       },
       no_deed(), operation);
 }
 
-/// Sets job->ready once the stream's earlier work is done. Called under Calls.
+/// Sets *job->ready once the stream's earlier work is done. Called under Calls.
 void HostGroup::arrange_ready(const std::shared_ptr<HostJob>& job, const Pin<StreamState>& stream,
                               const char* operation) {
   const auto last = HostProgress::get().last_of(stream->id);
   if (last && is_last_of(*stream, *last->wait)) {
     if (last->state == HostJob::State::done) {
-      job->ready = true;
+      *job->ready = true;
     } else {
       last->next = job;
     }
     return;
   }
   if (is_surely_idle(*stream, operation)) {
-    job->ready = true;
+    *job->ready = true;
     return;
   }
   if (has_capability(device(), Capability::host_functions, operation)) {
-    launch_ready(job, stream, operation);
+    launch_ready(*job, stream, operation);
     return;
   }
   const std::shared_ptr<EventState> event = make_event(device(), 0, operation);
   record(*event, *stream, operation);
   struct Asked {
     std::shared_ptr<EventState> event;
-    std::shared_ptr<HostJob> job;
+    std::shared_ptr<std::atomic<bool>> ready;
     ServiceRoom room;
   };
-  auto* const asked = new Asked{event, job, ServiceRoom(operation)};
+  auto* const asked = new Asked{event, job->ready, ServiceRoom(operation)};
   poll_in_service([asked] {
     try {
       if (!query(*asked->event, "Communicator")) return false;
     } catch (const std::exception&) {  // the device is lost, which step() notices
     }
-    asked->job->ready = true;
+    *asked->ready = true;
     HostProgress::get().wake();
     delete asked;
     return true;
@@ -194,7 +193,7 @@ void HostGroup::submit_in_virtual_time(const std::shared_ptr<HostJob>& job, cons
     throw;
   }
   try {
-    launch_ready(job, stream, operation);
+    launch_ready(*job, stream, operation);
   } catch (...) {  // the job is never ready
     {
       const HostProgress::Calls calls;
@@ -207,13 +206,14 @@ void HostGroup::submit_in_virtual_time(const std::shared_ptr<HostJob>& job, cons
 }
 
 void HostGroup::submit(const Pin<StreamState>& stream, const std::vector<Part>& parts, const char* operation) {
-  const auto job = std::make_shared<HostJob>();
+  auto job = std::make_shared<HostJob>();
   job->parts = parts;
   job->stream_id = stream->id;
   stage(*job, stream);
   if (in_virtual_time_) {
     submit_in_virtual_time(job, stream, operation);
     unstage(*job, parts, StreamView(stream->id));
+    HostProgress::get().leave(std::move(job));
     return;
   }
   Signals done;
@@ -306,7 +306,7 @@ bool HostGroup::step(Deadline::Clock::time_point now, bool by_waiter, Signals& d
     for (const std::shared_ptr<HostJob>& job : jobs_) {
       if (job->state == HostJob::State::queued) {
         if (device().lost.load(std::memory_order_relaxed)) refuse_lost(device(), "Communicator");
-        may_start = may_start && job->ready;
+        may_start = may_start && *job->ready;
         if (!may_start) break;
         job->deadline = now + timeout();
         start(*job);
@@ -436,7 +436,7 @@ bool HostGroup::test(HostJob& job) {
 
 void HostGroup::finish(HostJob& job) const noexcept {
   job.state = HostJob::State::done;
-  if (job.next) job.next->ready = true;
+  if (job.next) *job.next->ready = true;
   job.next.reset();
   HostProgress::get().forget_last(job.stream_id, &job);
 }
@@ -457,7 +457,7 @@ void HostGroup::end_jobs(const Error& error, Signals& done) noexcept {
   fail_with(error);
   for (const std::shared_ptr<HostJob>& job : jobs_) {
     done.push_back(job->wait);
-    if (job->next) job->next->ready = true;
+    if (job->next) *job->next->ready = true;
     job->next.reset();
     HostProgress::get().forget_last(job->stream_id, job.get());
     if (!job->is_under_way) continue;

@@ -43,7 +43,8 @@ struct HostJob {
   std::uint64_t stream_id = 0;
   std::shared_ptr<CrossWait> wait;
   std::shared_ptr<HostJob> next;   ///< it becomes ready when this one is done; used under Calls
-  std::atomic<bool> ready{false};  ///< the stream's earlier work is done
+  /// The stream's earlier work is done. What says so owns this alone, so that the job never ends in a host function.
+  std::shared_ptr<std::atomic<bool>> ready = std::make_shared<std::atomic<bool>>(false);
 
   // -- Under HostProgress::Calls.
   enum class State { queued, checking, running, done } state = State::queued;
@@ -85,7 +86,7 @@ class HostGroup final : public EngineGroup, public std::enable_shared_from_this<
   void unstage(const HostJob& job, const std::vector<Part>& parts, StreamView stream) const;
   anyplace_address host_memory(HostJob& job, std::uint64_t bytes) const;
   void arrange_ready(const std::shared_ptr<HostJob>& job, const Pin<StreamState>& stream, const char* operation);
-  void launch_ready(const std::shared_ptr<HostJob>& job, const Pin<StreamState>& stream, const char* operation);
+  void launch_ready(const HostJob& job, const Pin<StreamState>& stream, const char* operation) const;
   void submit_in_virtual_time(const std::shared_ptr<HostJob>& job, const Pin<StreamState>& stream,
                               const char* operation);
   void enlist(const std::shared_ptr<HostJob>& job, StreamState& stream, const char* operation);

@@ -81,6 +81,18 @@ void HostProgress::add(std::shared_ptr<HostGroup> group) {
   if (thread_sleeps_) changed_.notify_all();
 }
 
+void HostProgress::leave(std::shared_ptr<HostJob> job) {
+  const Calls calls;
+  left_.push_back(std::move(job));
+  if (thread_sleeps_) changed_.notify_all();
+}
+
+void HostProgress::end_left() noexcept {
+  std::vector<std::shared_ptr<HostJob>> left;  // ends after the lock, which a job's end may take
+  const std::lock_guard lock(calls_);
+  left.swap(left_);
+}
+
 void HostProgress::forget_last(std::uint64_t stream_id, const HostJob* job) {
   const auto found = last_.find(stream_id);
   if (found != last_.end() && found->second.get() == job) last_.erase(found);
@@ -129,12 +141,13 @@ void HostProgress::progress() noexcept {
   pthread_setname_np(pthread_self(), "anyplace-ranks");
   int idle_looks = 0;
   while (true) {
+    end_left();
     {
       std::unique_lock lock(calls_);
       if (stopping_) break;
       if (groups_.empty() && ++idle_looks > looks_before_sleep) {
         thread_sleeps_ = true;
-        changed_.wait(lock, [this] { return stopping_ || !groups_.empty(); });
+        changed_.wait(lock, [this] { return stopping_ || !groups_.empty() || !left_.empty(); });
         thread_sleeps_ = false;
         idle_looks = 0;
         continue;
@@ -163,7 +176,7 @@ bool HostProgress::drain(const Deadline& deadline) noexcept {
   const auto until = [&](auto&& predicate) {
     while (!predicate() && !deadline.passed()) changed_.wait_for(lock, std::chrono::milliseconds(1));
   };
-  until([this] { return groups_.empty(); });
+  until([this] { return groups_.empty() && left_.empty(); });
   stopping_ = true;
   changed_.notify_all();
   until([this] { return stopped_; });

@@ -51,6 +51,10 @@ class HostProgress {
   /// The last job of the stream, whatever its group; null if the stream has none that isn't done. Called under Calls.
   std::shared_ptr<HostJob>& last_of(std::uint64_t stream_id) { return last_[stream_id]; }
   void forget_last(std::uint64_t stream_id, const HostJob* job);
+  /// Gives the last reference that the caller has to the progress thread: the job ends there, and not on the one of two
+  /// threads that happens to be the last to need it, which in virtual time would be another order of calls. Not called
+  /// under Calls.
+  void leave(std::shared_ptr<HostJob> job);
   /// Wakes the progress thread, and threads in help(), because a job became ready.
   void wake() noexcept { changed_.notify_all(); }
   /// Calls step() of every group in the list once. Returns whether one of them returned true.
@@ -63,6 +67,7 @@ class HostProgress {
 
  private:
   void progress() noexcept;
+  void end_left() noexcept;
 
   std::atomic<int> wanting_{0};  ///< threads that wait for calls_ to start something
   std::atomic<int> helpers_{0};  ///< threads inside of help()
@@ -72,6 +77,7 @@ class HostProgress {
   std::condition_variable changed_;
   std::vector<std::shared_ptr<HostGroup>> groups_;  ///< those that have pending jobs
   std::map<std::uint64_t, std::shared_ptr<HostJob>> last_;
+  std::vector<std::shared_ptr<HostJob>> left_;  ///< what leave() was given
   bool thread_sleeps_ = false;
   bool stopping_ = false;
   bool stopped_ = true;  ///< the progress thread isn't running
