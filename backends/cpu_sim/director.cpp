@@ -32,7 +32,7 @@ constexpr std::int64_t longest_real_wait_ns = 50'000'000;
 bool is_polling_thread() noexcept {
   char name[16] = "";
   pthread_getname_np(pthread_self(), name, sizeof(name));
-  return acts_in_real_time(name) && name != receiver_name;
+  return is_polling(name);
 }
 
 bool are_complete(std::span<const Record> records) noexcept {

@@ -275,7 +275,8 @@ class Director {
   std::vector<std::unique_ptr<Executor>> executors_;
   std::thread supervisor_;
   pid_t supervisor_id_ = 0;
-  std::condition_variable supervise_;  // It is notified when ready_ isn't empty any more, and at the end.
+  std::condition_variable supervise_;  // It is notified at the end, and when ready_ isn't empty any more if the
+  bool supervisor_sleeps_ = false;     // supervisor waits for that.
   std::map<const void*, HostThreadNote> host_threads_;
   std::condition_variable rest_;  // It is notified when an operation or a host function is over.
   std::map<anyplace_address, Memory> memory_;

@@ -19,7 +19,7 @@ void Director::start() {
 
 void Director::ready(Task& task) noexcept {
   const Lock lock = enter();
-  if (ready_.empty()) supervise_.notify_one();
+  if (supervisor_sleeps_) supervise_.notify_one();
   ready_.push_back(&task);
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <utility>
 
 #include "director.h"
 
@@ -139,7 +140,7 @@ bool Director::look_at_threads(std::int64_t patience_ns) {
   const pid_t self = this_thread();
   bool any_ended = false;
   for (auto& [id, thread] : threads) {
-    if (id == self || waits_here(id) || (is_own(id) && !has_own_work(id))) {
+    if (id == self || thread.polls || waits_here(id) || (is_own(id) && !has_own_work(id))) {
       thread.doing = OpenThread::Doing::waits;
       continue;
     }
@@ -148,7 +149,9 @@ bool Director::look_at_threads(std::int64_t patience_ns) {
     if (thread.doing != OpenThread::Doing::runs) {
       thread.spins = false;
       thread.since_ns = 0;
-      watched.push_back(&thread);
+      // It has its name by now, which it gave itself.
+      if (!std::exchange(thread.is_named, true)) thread.polls = is_polling(thread.name());
+      if (!thread.polls) watched.push_back(&thread);
       continue;
     }
     if (thread.spins || acts_in_real_time(thread.name())) continue;
@@ -186,6 +189,7 @@ void Director::wait_for_others(Lock& lock) {
   bool others_may_act = false;
   bool background_may_act = false;
   for (auto& [id, thread] : threads_.list(false)) {
+    if (thread.polls) thread.look();
     if (thread.doing != OpenThread::Doing::sleeps && !thread.spins) continue;
     (acts_in_real_time(thread.name()) ? background_may_act : others_may_act) = true;
   }
@@ -211,20 +215,28 @@ void Director::wait_for_others(Lock& lock) {
 /// waits by its own means for what a host function or a kernel does would wait for ever.
 void Director::supervise() noexcept {
   constexpr std::chrono::milliseconds pause(1);
+  // So many pauses after the last operation that was ready it sleeps: being woken for each takes longer than most of them.
+  constexpr unsigned pauses_before_sleep = 50;
   // A thread that computes between two calls isn't one that waits, unless it does so for very long.
   constexpr std::int64_t long_patience_ns = 500'000'000;
   // A rank's thread may be about to go on when the one that receives, for which nobody waits, has left a lock.
   const unsigned enough_looks = is_rank() ? 50 : 1;
   unsigned looks = 0;
+  unsigned pauses = 0;
+  std::uint64_t calls_before = 0;
   Lock lock = enter();
   supervisor_id_ = this_thread();
   while (!stopped_) {
-    if (ready_.empty() && !is_rank()) {
+    pauses = ready_.empty() && !is_rank() ? pauses + 1 : 0;
+    supervisor_sleeps_ = pauses > pauses_before_sleep;
+    if (supervisor_sleeps_) {
       supervise_.wait(lock);
+      pauses = 0;
       continue;
     }
     supervise_.wait_for(lock, pause);
-    const bool may_choose = holder_ == nullptr && !directing_ && !is_somebody_here() &&
+    const bool has_called = calls_ != std::exchange(calls_before, calls_);
+    const bool may_choose = !has_called && holder_ == nullptr && !directing_ && !is_somebody_here() &&
                             (!ready_.empty() || has_messages()) && threads_.is_known();
     looks = may_choose && look_at_threads(long_patience_ns) ? looks + 1 : 0;
     if (looks == 1) receiver_began_ns_ = receiver_ns();

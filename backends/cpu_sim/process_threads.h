@@ -16,11 +16,12 @@ namespace anyplace::cpu_sim {
 /// The core's thread that receives what other ranks send has this name.
 inline constexpr std::string_view receiver_name = "anyplace-ranks";
 
-/// Returns whether the thread with that name polls for the core or a layer, in real time: nobody waits for what it
-/// does. The core's other thread, anyplace-serve, does what the program has left to it, as a thread of the program's.
-constexpr bool acts_in_real_time(std::string_view name) noexcept {
-  return name == "anyplace-poll" || name == "anyplace-trace" || name == receiver_name;
-}
+/// Returns whether the thread with that name polls for the core or a layer: it only asks.
+constexpr bool is_polling(std::string_view name) noexcept { return name == "anyplace-poll" || name == "anyplace-trace"; }
+
+/// Returns whether the thread with that name acts in real time: nobody waits for what it does. The core's other thread,
+/// anyplace-serve, does what the program has left to it, as a thread of the program's.
+constexpr bool acts_in_real_time(std::string_view name) noexcept { return is_polling(name) || name == receiver_name; }
 
 /// Returns the system's number of the calling thread.
 pid_t this_thread() noexcept;
@@ -46,6 +47,8 @@ class OpenThread {
 
   // The director's notes.
   bool seen = false;               // It was there at the last listing.
+  bool is_named = false;           // Its name has been looked at.
+  bool polls = false;              // It is one that polls, so it isn't looked at.
   bool spins = false;              // It computes for so long that it isn't waited for.
   bool has_spun = false;           // It did so before.
   std::int64_t since_real_ns = 0;  // It was waited for first at this time.

@@ -8,8 +8,10 @@
 
 #include "graphs/graph_exec.h"
 #include "graphs/graph_state.h"
+#include "plugins/device_properties.h"
 #include "runtime/layer_notes.h"
 #include "runtime/no_destructor.h"
+#include "streams/helper_streams.h"
 
 namespace anyplace::detail {
 namespace {
@@ -69,18 +71,49 @@ void end(Retired work) noexcept {
   work->content.reset();
 }
 
-/// Ends the work if its launches are done: a step of the polling thread.
-bool end_if_finished(RetiredWork* retired) noexcept {
-  {
-    const Retired work = look_at(retired);
-    if (work == nullptr) return true;
-    if (!is_finished(*work)) return false;
-  }
+void post_end(const RetiredWork* retired) noexcept {
   post_release([retired] {
     Retired work = look_at(retired);
-    if (work != nullptr && take_out(*work)) end(std::move(work));
+    if (work != nullptr && is_finished(*work) && take_out(*work)) end(std::move(work));
   });
+}
+
+/// Ends the work if its launches are done: a step of the polling thread.
+bool end_if_finished(const RetiredWork* retired) noexcept {
+  const Retired work = look_at(retired);
+  if (work == nullptr) return true;
+  if (!is_finished(*work)) return false;
+  post_end(retired);
   return true;
+}
+
+/// Has a host function behind the launches end the work. False if that can't be.
+bool end_behind_launches(RetiredWork& work) noexcept {
+  if (work.done == nullptr) return false;
+  const CoreCalls scope;
+  const DropsErrors drops;
+  try {
+    if (!has_capability(*work.device, Capability::host_functions, operation)) return false;
+    const auto helper = std::make_shared<HelperStream>(take_helper_stream(*work.device, operation));
+    wait(**helper, *work.done, operation);
+    launch_host_function(
+        **helper,
+        [helper, retired = &work] {
+          post_end(retired);
+          helper->reset();
+        },
+        no_deed(), operation);
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+/// Has the work end when its launches are done. In virtual time that is an operation as any: the polling thread acts in
+/// real time, and a program would have another schedule in each run.
+void arrange_end(RetiredWork& work) noexcept {
+  if (is_known_in_virtual_time(*work.device) && end_behind_launches(work)) return;
+  poll_in_service([retired = &work]() noexcept { return end_if_finished(retired); });
 }
 
 void wait_for(RetiredWork& work) noexcept {
@@ -117,9 +150,11 @@ std::vector<Found> find_all(const DeviceState& device) {
 void retire(Retired work) noexcept {
   if (!process_running()) return leak(std::move(work));
   if (!in_callback() && is_finished(*work)) return end(std::move(work));
-  RetiredWork* const retired = work.get();
-  put_into(all_retired.value.all, std::move(work));
-  poll_in_service([retired]() noexcept { return end_if_finished(retired); });
+  put_into(all_retired.value.all, work);
+  if (!in_callback()) return arrange_end(*work);
+  post_to_service([retired = work.get()] {
+    if (const Retired found = look_at(retired)) arrange_end(*found);
+  });
 }
 
 void retire(std::shared_ptr<GraphExecState> exec) noexcept {

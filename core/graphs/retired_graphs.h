@@ -2,7 +2,7 @@
 //
 // Retired graphs: objects that nobody can launch any more and that pending launches may still use. They are executable
 // graphs whose owner destroyed them, and what updates replaced. They end once those launches are done: the polling
-// thread notices that, or a thread that needs the memory asks, or the exit does.
+// thread notices that, in virtual time a host function; or a thread that needs the memory asks, or the exit does.
 #pragma once
 
 #include <memory>

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "plugins/device_properties.h"
 #include "runtime/backend.h"
 #include "runtime/call.h"
 #include "runtime/service.h"
@@ -250,9 +251,7 @@ bool settle_all(Clock::time_point deadline) noexcept {
 bool are_idle_in_virtual_time(const std::vector<Backend*>& used) noexcept {
   const auto is_idle = [](const auto& device) {
     return !device->used.load(std::memory_order_relaxed) ||
-           (device->idle_at_exit.load(std::memory_order_acquire) &&
-            device->properties_known.load(std::memory_order_acquire) &&
-            (device->properties.features & ANYPLACE_FEATURE_VIRTUAL_TIME) != 0);
+           (device->idle_at_exit.load(std::memory_order_acquire) && is_known_in_virtual_time(*device));
   };
   return std::all_of(used.begin(), used.end(), [&](const Backend* backend) {
     return std::all_of(backend->devices.begin(), backend->devices.end(), is_idle);
