@@ -60,6 +60,16 @@ Protect protect_variable() {
   refuse("ANYPLACE_CPU_SIM_PROTECT", text, "0, 1, keys or pages");
 }
 
+/// Refuses what only the deterministic mode takes. Who asks for threads by name leaves it without effect.
+void refuse_without_mode() {
+  for (const char* const name : {"ANYPLACE_CPU_SIM_SEED", "ANYPLACE_CPU_SIM_STRATEGY", "ANYPLACE_CPU_SIM_REPORT",
+                                 "ANYPLACE_CPU_SIM_HASH"}) {
+    if (variable(name).empty()) continue;
+    bad_argument(std::string(name) + " needs the deterministic mode, and ANYPLACE_CPU_SIM_MODE isn't set" +
+                 "\nset it to deterministic, or to threads to leave " + name + " without effect");
+  }
+}
+
 void read_deterministic(Config& config) {
   const std::string mode = variable("ANYPLACE_CPU_SIM_MODE");
   if (!mode.empty() && mode != "threads" && mode != "deterministic") {
@@ -79,6 +89,7 @@ void read_deterministic(Config& config) {
     config.strategy = "eager";
   }
   config.deterministic = mode == "deterministic" || config.profile != nullptr;
+  if (!config.deterministic && mode.empty()) refuse_without_mode();
   config.seed = count_variable("ANYPLACE_CPU_SIM_SEED", 0, UINT64_MAX, 0);
   config.prints_hash = count_variable("ANYPLACE_CPU_SIM_HASH", 0, 1, 0) == 1;
   if (const std::string strategy = variable("ANYPLACE_CPU_SIM_STRATEGY"); !strategy.empty()) config.strategy = strategy;

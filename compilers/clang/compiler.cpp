@@ -126,7 +126,9 @@ std::vector<std::string> words_for(const anyplace_compile_request& request, cons
     words.insert(words.end(), {"-x", "cuda", "-nocudainc", "-nocudalib", "-Wno-unknown-cuda-version"});
     for (std::string& word : architecture_words(request)) words.push_back(std::move(word));
   } else {
-    words.insert(words.end(), {"-x", "hip", "-nogpuinc", "-nogpulib", "--offload-arch=" + architecture});
+    // A bundle, which is the default, would have no more in it, and take a program that is in Debian's clang-tools.
+    words.insert(words.end(), {"-x", "hip", "-nogpuinc", "-nogpulib", "--no-gpu-bundle-output"});
+    words.push_back("--offload-arch=" + architecture);
   }
   for (const char* const option : options_of(request)) words.push_back(option);
   return words;

@@ -15,25 +15,6 @@ using backend::ImageBytes;
 
 std::string variable(std::size_t number) { return "anyplace_expression_" + std::to_string(number); }
 
-/// The ELF file in a bundle of Clang's ("Clang Offload Bundler", LLVM's documentation): the one entry that isn't empty.
-/// The image itself if it is no bundle.
-std::optional<ImageBytes> unbundled(const ImageBytes& image) {
-  constexpr std::string_view magic = "__CLANG_OFFLOAD_BUNDLE__";
-  if (!image.begins_with(magic)) return image;
-  std::uint64_t entries = 0, at = magic.size();
-  if (!image.read(at, entries)) return std::nullopt;
-  at += sizeof(entries);
-  struct Entry {
-    std::uint64_t offset, bytes, name_bytes;
-  };
-  for (Entry entry{}; entries > 0 && image.read(at, entry); --entries) {
-    if (entry.bytes != 0 && image.holds(entry.offset, entry.bytes)) return image.part(entry.offset, entry.bytes);
-    if (!image.holds(at + sizeof(entry), entry.name_bytes)) break;
-    at += sizeof(entry) + entry.name_bytes;
-  }
-  return std::nullopt;
-}
-
 /// The dynamic symbols of a code object, and what its relocations write.
 struct Symbols {
   std::map<std::string, std::uint64_t> variables;  ///< the address of each
@@ -97,9 +78,9 @@ std::optional<std::vector<std::string>> names_in_ptx(std::string_view ptx, std::
 }
 
 std::optional<std::vector<std::string>> names_in_code_object(std::string_view image, std::size_t count) {
-  const std::optional<ImageBytes> elf = unbundled({image.data(), image.size()});
-  if (!elf || !backend::gpu_elf_problem(*elf, "code object", "AMD").empty()) return std::nullopt;
-  const Symbols symbols = symbols_of(*elf);
+  const ImageBytes elf(image.data(), image.size());
+  if (!backend::gpu_elf_problem(elf, "code object", "AMD").empty()) return std::nullopt;
+  const Symbols symbols = symbols_of(elf);
   std::vector<std::string> names;
   for (std::size_t number = 0; number < count; ++number) {
     const auto address = symbols.variables.find(variable(number));

@@ -40,6 +40,8 @@ constexpr std::size_t digits_of_key = 64;
 constexpr std::size_t digits_of_folder = 2;             ///< a folder has the entries whose keys begin alike
 constexpr std::string_view unfinished_suffix = ".new";  ///< behind the entry's
 
+std::string text_of(const char* value) { return value != nullptr ? value : ""; }
+
 /// A variable's value as an absolute path; "" if it is none, or the process runs with raised privileges.
 std::string path_variable(const char* name) {
   const char* const value = ::secure_getenv(name);
@@ -237,6 +239,32 @@ std::string own_folder(std::string& why) {
   return why.empty() ? folder : "";
 }
 
+/// Adds a line to what is said of variables that aren't followed.
+void warn(std::string& said, const std::string& line) { said += (said.empty() ? "" : "\n") + line; }
+
+std::string shared_folder(std::string& said) {
+  const std::string value = text_of(std::getenv("ANYPLACE_CACHE_SHARED"));
+  if (value.empty()) return "";
+  if (value.front() != '/') {
+    warn(said, fmt::format("ANYPLACE_CACHE_SHARED is {}, and no absolute path: it isn't read", in_quotes(value)));
+    return "";
+  }
+  const backend::Distrust distrust = backend::distrust_of(value);
+  if (!distrust) return value;
+  warn(said, fmt::format("ANYPLACE_CACHE_SHARED isn't read: {}", distrust.problem));
+  return "";
+}
+
+std::uint64_t limit_bytes(std::string& said) {
+  const std::string value = text_of(std::getenv("ANYPLACE_CACHE_BYTES"));
+  if (value.empty()) return default_limit;
+  if (const std::optional<std::uint64_t> bytes = bytes_in(value)) return *bytes;
+  warn(said, fmt::format("ANYPLACE_CACHE_BYTES is {}, and no number of bytes or number with KiB, MiB, GiB or TiB: it "
+                         "is taken as 1GiB",
+                         in_quotes(value)));
+  return default_limit;
+}
+
 }  // namespace
 
 std::optional<KernelCache> KernelCache::find(std::string* problem, std::string* warning) {
@@ -246,8 +274,7 @@ std::optional<KernelCache> KernelCache::find(std::string* problem, std::string* 
     why = "the process runs with raised privileges, and follows no variable";
     return std::nullopt;
   }
-  const char* const value = std::getenv("ANYPLACE_CACHE");
-  const std::string_view text = value != nullptr ? value : "";
+  const std::string text = text_of(std::getenv("ANYPLACE_CACHE"));
   if (is_off(text)) {
     why = fmt::format("ANYPLACE_CACHE is {}", text);
     return std::nullopt;
@@ -258,18 +285,11 @@ std::optional<KernelCache> KernelCache::find(std::string* problem, std::string* 
   }
   KernelCache cache;
   cache.folder_ = own_folder(why);
-  cache.shared_folder_ = path_variable("ANYPLACE_CACHE_SHARED");
-  if (!cache.shared_folder_.empty() && backend::distrust_of(cache.shared_folder_)) cache.shared_folder_.clear();
-  cache.limit_bytes_ = default_limit;
-  if (const char* const limit = std::getenv("ANYPLACE_CACHE_BYTES"); limit != nullptr && *limit != '\0') {
-    const std::optional<std::uint64_t> bytes = bytes_in(limit);
-    cache.limit_bytes_ = bytes.value_or(default_limit);
-    if (!bytes && warning != nullptr) {
-      *warning = fmt::format(
-          "ANYPLACE_CACHE_BYTES is {}, and no number of bytes or number with KiB, MiB, GiB or TiB: it is taken as 1GiB",
-          in_quotes(limit));
-    }
-  }
+  std::string ignored_warning;
+  std::string& said = warning != nullptr ? *warning : ignored_warning;
+  said.clear();
+  cache.shared_folder_ = shared_folder(said);
+  cache.limit_bytes_ = limit_bytes(said);
   return cache;
 }
 

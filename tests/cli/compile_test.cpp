@@ -268,6 +268,13 @@ TEST_CASE("cache says which variable it can't follow") {
     CHECK(contains(run.err, std::string("ANYPLACE_CACHE_BYTES is \"") + bytes + "\""));
   }
   CHECK(work.command({"cache"}, {{"ANYPLACE_CACHE_BYTES", "10MiB"}}).err.empty());
+  for (const char* const shared : {"kernels", "/nowhere/kernels"}) {
+    CAPTURE(shared);
+    run = work.command({"cache"}, {{"ANYPLACE_CACHE_SHARED", shared}});
+    CHECK(run.status == 0);
+    CHECK(contains(run.err, "ANYPLACE_CACHE_SHARED is"));
+    CHECK(contains(run.err, shared));
+  }
 }
 
 TEST_CASE("cache clear deletes the cache's files and no other") {
