@@ -165,9 +165,10 @@ bool Director::look_at_threads(std::int64_t patience_ns) {
     forget_ended();
   }
   if (any_ended || is_changing()) return false;
-  return watched.size() < 2 || std::all_of(watched.begin(), watched.end(), [](OpenThread* thread) {
-           return thread->look() != OpenThread::Doing::runs && thread->computed_ns() == thread->before_ns;
-         });
+  return std::all_of(watched.begin(), watched.end(), [&](OpenThread* thread) {
+    const bool waits = watched.size() == 1 || thread->look() != OpenThread::Doing::runs;
+    return waits && thread->computed_ns() == thread->before_ns;
+  });
 }
 
 /// Is called when no thread can go on and no operation is ready.

@@ -2,6 +2,7 @@
 #include "memory.h"
 
 #include "backing_file.h"
+#include "director.h"
 #include "failure.h"
 #include "file_memory.h"
 #include "protection.h"
@@ -176,6 +177,8 @@ void DeviceMemory::cancel_free(anyplace_address address) noexcept {
 }
 
 void DeviceMemory::finish_free(anyplace_address address) noexcept {
+  // From here on the program's own allocations may be at the address.
+  if (Director* const director = Director::get()) director->remove_memory(address);
   Block block{};
   {
     std::lock_guard lock(mutex_);

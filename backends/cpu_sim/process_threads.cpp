@@ -28,13 +28,14 @@ int open_of(pid_t id, const char* file) noexcept {
 
 pid_t this_thread() noexcept { return static_cast<pid_t>(syscall(SYS_gettid)); }
 
-OpenThread::OpenThread(pid_t id) noexcept : id_(id), call_(open_of(id, "syscall")) {}
+OpenThread::OpenThread(pid_t id) noexcept : id_(id), call_(open_of(id, "syscall")), state_(open_of(id, "stat")) {}
 
 OpenThread::~OpenThread() {
   if (call_ >= 0) close(call_);
+  if (state_ >= 0) close(state_);
 }
 
-/// The file has "running", or the number of the system call that the thread is in and its arguments in hexadecimal.
+/// The file of the call has "running", or the number of the system call that the thread is in and its arguments in hexadecimal.
 OpenThread::Doing OpenThread::look() noexcept {
   char text[256];
   const ssize_t bytes = call_ < 0 ? -1 : pread(call_, text, sizeof(text) - 1, 0);
@@ -44,19 +45,17 @@ OpenThread::Doing OpenThread::look() noexcept {
   long number = -1;
   unsigned long long timeout = 1;
   const int read = std::sscanf(text, "%ld %*s %*s %*s %llx", &number, &timeout);
-  if (read == 2 && number == SYS_futex && timeout == 0) return doing = Doing::waits;
-  // A thread that waits for a page, a lock of the kernel's or a disk goes on by itself, and soon.
+  // A thread that was woken on a core that sleeps is in the call until the core is awake, but its state says that it
+  // runs. One that waits for a page, a lock of the kernel's or a disk goes on by itself, and soon.
   const char letter = state();
-  return doing = letter == 'S' || letter == 'T' ? Doing::sleeps : Doing::runs;
+  if (letter != 'S' && letter != 'T') return doing = Doing::runs;
+  return doing = read == 2 && number == SYS_futex && timeout == 0 ? Doing::waits : Doing::sleeps;
 }
 
 /// Returns the letter that stands for the thread's state. In its file it stands behind the name, in parentheses.
 char OpenThread::state() const noexcept {
   char text[128];
-  const int file = open_of(id_, "stat");
-  if (file < 0) return 'X';
-  const ssize_t bytes = read(file, text, sizeof(text) - 1);
-  close(file);
+  const ssize_t bytes = pread(state_, text, sizeof(text) - 1, 0);
   text[bytes > 0 ? bytes : 0] = '\0';
   const char* const end = std::strrchr(text, ')');
   return end == nullptr || end[1] == '\0' ? 'X' : end[2];

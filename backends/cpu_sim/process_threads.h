@@ -61,7 +61,7 @@ class OpenThread {
   char state() const noexcept;
 
   const pid_t id_;
-  const int call_;
+  const int call_, state_;  // The open files.
 };
 
 class ProcessThreads {

@@ -230,6 +230,12 @@ bool wait_until_submitted(StreamState& stream, const Deadline& deadline) {
   }
 }
 
+bool is_held_back(const DeviceState& device) {
+  const std::lock_guard lock(holds().mutex);
+  return std::any_of(holds().streams.begin(), holds().streams.end(),
+                     [&](const StreamState* stream) { return stream->device == &device; });
+}
+
 bool wait_until_submitted(DeviceState& device, const Deadline& deadline) {
   struct Ticket {
     std::uint64_t stream_id;

@@ -94,6 +94,8 @@ bool wait_until_submitted(StreamState& stream, const Deadline& deadline);
 /// Waits until everything that is in the queues of the device's held streams now has been submitted, including those of
 /// streams that the user has destroyed.
 bool wait_until_submitted(DeviceState& device, const Deadline& deadline);
+/// Whether it would have anything to wait for.
+bool is_held_back(const DeviceState& device);
 /// Waits until the record has been submitted or dropped.
 bool wait_until_submitted(HeldRecord& record, const Deadline& deadline);
 
