@@ -229,8 +229,8 @@ RunFailure ScheduleRuns::judge(const ScheduleRun& run) const {
   if (run.start_error != 0 || run.interrupted) return {};
   if (run.hung) {
     // Whatever was chosen last, it is one failure: a hang says nothing else of what it is.
-    return {"hang",
-            "no end within " + std::to_string(run.took.count() / 1000) + " s" + last_call(run.report_path()), "hang"};
+    return {"hang", "no end within " + std::to_string(run.took.count() / 1000) + " s" + last_call(run.report_path()),
+            "hang"};
   }
   if (!run.is_job() && run.status == diverged_status && !run.report.diverged.empty())
     return failure("diverged", run.report.diverged);

@@ -62,8 +62,8 @@ Protect protect_variable() {
 
 /// Refuses what only the deterministic mode takes. Who asks for threads by name leaves it without effect.
 void refuse_without_mode() {
-  for (const char* const name : {"ANYPLACE_CPU_SIM_SEED", "ANYPLACE_CPU_SIM_STRATEGY", "ANYPLACE_CPU_SIM_REPORT",
-                                 "ANYPLACE_CPU_SIM_HASH"}) {
+  for (const char* const name :
+       {"ANYPLACE_CPU_SIM_SEED", "ANYPLACE_CPU_SIM_STRATEGY", "ANYPLACE_CPU_SIM_REPORT", "ANYPLACE_CPU_SIM_HASH"}) {
     if (variable(name).empty()) continue;
     bad_argument(std::string(name) + " needs the deterministic mode, and ANYPLACE_CPU_SIM_MODE isn't set" +
                  "\nset it to deterministic, or to threads to leave " + name + " without effect");

@@ -216,7 +216,8 @@ void Director::wait_for_others(Lock& lock) {
 /// waits by its own means for what a host function or a kernel does would wait for ever.
 void Director::supervise() noexcept {
   constexpr std::chrono::milliseconds pause(1);
-  // So many pauses after the last operation that was ready it sleeps: being woken for each takes longer than most of them.
+  // So many pauses after the last operation that was ready it sleeps: being woken for each takes longer than most of
+  // them.
   constexpr unsigned pauses_before_sleep = 50;
   // A thread that computes between two calls isn't one that waits, unless it does so for very long.
   constexpr std::int64_t long_patience_ns = 500'000'000;

@@ -35,7 +35,8 @@ OpenThread::~OpenThread() {
   if (state_ >= 0) close(state_);
 }
 
-/// The file of the call has "running", or the number of the system call that the thread is in and its arguments in hexadecimal.
+/// The file of the call has "running", or the number of the system call that the thread is in and its arguments in
+/// hexadecimal.
 OpenThread::Doing OpenThread::look() noexcept {
   char text[256];
   const ssize_t bytes = call_ < 0 ? -1 : pread(call_, text, sizeof(text) - 1, 0);

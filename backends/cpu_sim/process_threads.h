@@ -17,7 +17,9 @@ namespace anyplace::cpu_sim {
 inline constexpr std::string_view receiver_name = "anyplace-ranks";
 
 /// Returns whether the thread with that name polls for the core or a layer: it only asks.
-constexpr bool is_polling(std::string_view name) noexcept { return name == "anyplace-poll" || name == "anyplace-trace"; }
+constexpr bool is_polling(std::string_view name) noexcept {
+  return name == "anyplace-poll" || name == "anyplace-trace";
+}
 
 /// Returns whether the thread with that name acts in real time: nobody waits for what it does. The core's other thread,
 /// anyplace-serve, does what the program has left to it, as a thread of the program's.

@@ -42,7 +42,7 @@ struct HostJob {
   std::vector<std::vector<std::byte>> staged_plainly;
   std::uint64_t stream_id = 0;
   std::shared_ptr<CrossWait> wait;
-  std::shared_ptr<HostJob> next;   ///< it becomes ready when this one is done; used under Calls
+  std::shared_ptr<HostJob> next;  ///< it becomes ready when this one is done; used under Calls
   /// The stream's earlier work is done. What says so owns this alone, so that the job never ends in a host function.
   std::shared_ptr<std::atomic<bool>> ready = std::make_shared<std::atomic<bool>>(false);
 

@@ -256,9 +256,10 @@ TEST_CASE("Given a wrong mode, seed, strategy or file, Then the plugin is refuse
   }
 }
 
-TEST_CASE("Given what the deterministic mode takes without the mode, Then the plugin is refused, and with threads not") {
-  for (const char* const name : {"ANYPLACE_CPU_SIM_SEED", "ANYPLACE_CPU_SIM_STRATEGY", "ANYPLACE_CPU_SIM_REPORT",
-                                 "ANYPLACE_CPU_SIM_HASH"}) {
+TEST_CASE(
+    "Given what the deterministic mode takes without the mode, Then the plugin is refused, and with threads not") {
+  for (const char* const name :
+       {"ANYPLACE_CPU_SIM_SEED", "ANYPLACE_CPU_SIM_STRATEGY", "ANYPLACE_CPU_SIM_REPORT", "ANYPLACE_CPU_SIM_HASH"}) {
     const test::Ended refused = test::Process({"/proc/self/exe", "[.two_streams]"}, {{name, "1"}}).end();
     CHECK(refused.status != 0);
     CHECK_THAT(refused.out, Catch::Contains(std::string(name) + " needs the deterministic mode"));
