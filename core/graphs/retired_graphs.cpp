@@ -9,6 +9,7 @@
 #include "graphs/graph_exec.h"
 #include "graphs/graph_state.h"
 #include "plugins/device_properties.h"
+#include "runtime/backend.h"
 #include "runtime/layer_notes.h"
 #include "runtime/no_destructor.h"
 #include "streams/helper_streams.h"

@@ -24,12 +24,6 @@ inline bool is_in_virtual_time(DeviceState& device, const char* operation) {
   return (properties_of(device, operation).features & ANYPLACE_FEATURE_VIRTUAL_TIME) != 0;
 }
 
-/// The same of a device whose properties were asked for before, as they are for any work. False if they weren't.
-inline bool is_known_in_virtual_time(const DeviceState& device) noexcept {
-  return device.properties_known.load(std::memory_order_acquire) &&
-         (device.properties.features & ANYPLACE_FEATURE_VIRTUAL_TIME) != 0;
-}
-
 /// Throws unsupported, naming the capability and the place.
 [[noreturn]] void refuse_capability(const DeviceState& device, Capability capability, const char* operation);
 

@@ -76,6 +76,13 @@ struct DeviceState {
   std::atomic<std::uint64_t> bytes_in_use{0};
 };
 
+/// Whether the device's operations take virtual time. False if its properties were never asked for, as they are for any
+/// work.
+inline bool is_known_in_virtual_time(const DeviceState& device) noexcept {
+  return device.properties_known.load(std::memory_order_acquire) &&
+         (device.properties.features & ANYPLACE_FEATURE_VIRTUAL_TIME) != 0;
+}
+
 /// A layer over a backend (plugins/layer_stack.h).
 struct BackendLayer {
   std::string name;

@@ -21,7 +21,6 @@
 #include <utility>
 #include <vector>
 
-#include "plugins/device_properties.h"
 #include "runtime/backend.h"
 #include "runtime/call.h"
 #include "runtime/service.h"
