@@ -16,6 +16,7 @@
 #include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
+#include "addresses.h"
 #include "llvm_support.h"
 
 namespace anyplace::clang_loops {
@@ -347,6 +348,7 @@ ThreadFunction make_thread_function(Function& run_thread, FunctionAnalysisManage
   for (GlobalVariable* variable : result.shared) replace_global(*thread, variable, address++);
   if (auto* state = thread->getParent()->getNamedGlobal(block_state_name)) give_own_state(*thread, state);
   simplify(*thread, analyses);
+  widen_sums(*thread);
   thread = take_inputs(*thread, result.inputs);
   prepare_control_flow(*thread, analyses);
   result.function = thread;

@@ -251,7 +251,7 @@ std::string shared_folder(std::string& said) {
   }
   const backend::Distrust distrust = backend::distrust_of(value);
   if (!distrust) return value;
-  warn(said, fmt::format("ANYPLACE_CACHE_SHARED isn't read: {}", distrust.problem));
+  warn(said, fmt::format("ANYPLACE_CACHE_SHARED is {}, which isn't read: {}", in_quotes(value), distrust.problem));
   return "";
 }
 

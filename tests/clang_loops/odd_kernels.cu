@@ -51,6 +51,22 @@ ODD_KERNEL(in_function) {
   to[i] = sum;
 }
 
+/// Indices that are sums with a sign: forwards, backwards, on both sides of an address; and one that wraps.
+ODD_KERNEL(signed_sums) {
+  __shared__ unsigned own[1024];
+  ODD_THREAD;
+  const int x = static_cast<int>(t), last = static_cast<int>(n) - 1;
+  const unsigned* const middle = from + last;
+  own[last - x] = middle[x - last];
+  __syncthreads();
+  unsigned sum = 0;
+  for (int step = 0; step < 3; ++step) {
+    sum = 31 * sum + middle[step - x] + own[(step + x) % (last + 1)];
+    sum += from[(static_cast<unsigned>(x - step) + 0xfffffff0u) % count];
+  }
+  to[i] = sum;
+}
+
 /// The scan of Hillis and Steele: a value that is kept across a barrier under a condition.
 ODD_KERNEL(scan) {
   __shared__ unsigned own[1024];
@@ -347,7 +363,7 @@ extern "C" __global__ void throws_in_rows(unsigned* to, unsigned at) {
   to[t] = 1;
 }
 
-ANYPLACE_EXPORT_KERNELS(local_array, in_function, scan, nested_loops, leave_together, leave_in_rounds, switch_of_barriers,
+ANYPLACE_EXPORT_KERNELS(local_array, in_function, signed_sums, scan, nested_loops, leave_together, leave_in_rounds, switch_of_barriers,
                         meet_in_different_rounds, common_branch_apart, common_values_apart, catches, asserts,
                         dynamic_and_atomic, swapped, three_dimensions, wrapping_conditions, guarded_loop, table_by_value, throws,
                         throws_in_rows);
