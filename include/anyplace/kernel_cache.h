@@ -26,8 +26,7 @@ ANYPLACE_API std::string problem();
 
 /// Which variables' values aren't followed, where images are kept all the same: an ANYPLACE_CACHE_BYTES that is no
 /// size, for which the default is taken, and an ANYPLACE_CACHE_SHARED that is no absolute path or isn't trusted. A line
-/// each;
-/// "" if there is none.
+/// each, and "" if there is none.
 ANYPLACE_API std::string warning();
 
 /// An image that is kept.
