@@ -36,10 +36,11 @@ enum class ProcessState {
 namespace detail {
 
 /// Reads the start time of a process, and the kernel's flags of it. Returns `gone` if it doesn't exist or is a zombie,
-/// `unknown` if /proc couldn't be read, for want of a descriptor for example.
+/// `unknown` if /proc couldn't be read, for want of a descriptor for example. What is read is of the first thread,
+/// which is the same: of the process qemu gives a program that it runs a file of its own, which only that program sees.
 inline ProcessState read_start(std::uint32_t pid, std::uint64_t& start, std::uint64_t* flags = nullptr) noexcept {
-  char path[40];
-  std::snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+  char path[48];
+  std::snprintf(path, sizeof(path), "/proc/%u/task/%u/stat", pid, pid);
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return errno == ENOENT ? ProcessState::gone : ProcessState::unknown;
   char text[1024];
