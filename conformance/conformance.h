@@ -51,7 +51,7 @@ struct Options {
   std::string module;  ///< the image of the test kernels; "" to look for the one that was installed
   std::string other;   ///< a place of another backend; "" for cpu_sim:0 where that is another
   std::string filter;
-  std::string exclude;                               ///< matching cases aren't run, unless it is empty
+  std::vector<std::string> excludes;                 ///< cases that match one of these aren't run
   std::uint64_t seed = 1;                            ///< decides the order of the cases and the random ones
   unsigned jobs = 1;                                 ///< cases that run at the same time
   std::chrono::milliseconds timeout = case_timeout;  ///< for each case
@@ -92,6 +92,9 @@ struct Report {
   /// Whether every requested case ran and none failed.
   bool conforms() const noexcept { return not_run.empty() && count(Result::failed) == 0; }
 };
+
+/// Whether the options let the case run.
+bool is_chosen(const CaseInfo& info, const Options& options);
 
 /// Callbacks in the process that calls run(): they are told what happens, and one may end the run. Each may be empty.
 struct Watcher {

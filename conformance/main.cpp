@@ -29,7 +29,7 @@ constexpr const char* usage =
     "  --other PLACE     a device of another backend\n"
     "  --junit FILE      write a JUnit report too\n"
     "  --filter TEXT     only cases with this text in their name, group or bullet\n"
-    "  --exclude TEXT    no case with this text in its name, group or bullet\n"
+    "  --exclude TEXT    no case with this text in its name, group or bullet; may be given again\n"
     "  --seed NUMBER     of the order of the cases and of the random ones (1)\n"
     "  --jobs NUMBER     cases at the same time (1)\n"
     "  --timeout NUMBER  seconds that each case is given (20)\n";
@@ -52,14 +52,15 @@ CommandLine parse(int argc, char** argv) {
   CommandLine line;
   const std::map<std::string, std::string*> texts{
       {"--place", &line.options.place}, {"--plugin", &line.options.plugin}, {"--module", &line.options.module},
-      {"--other", &line.options.other}, {"--filter", &line.options.filter}, {"--exclude", &line.options.exclude},
-      {"--junit", &line.junit}};
+      {"--other", &line.options.other}, {"--filter", &line.options.filter}, {"--junit", &line.junit}};
   for (int i = 1; i < argc; i += 2) {
     const std::string option = argv[i];
     if (i + 1 == argc) throw CannotRun(option + " needs a value\n" + usage);
     const std::string value = argv[i + 1];
     if (const auto text = texts.find(option); text != texts.end()) {
       *text->second = value;
+    } else if (option == "--exclude") {
+      line.options.excludes.push_back(value);
     } else if (option == "--seed") {
       line.options.seed = number(option, value, 0);
     } else if (option == "--jobs") {

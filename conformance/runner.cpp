@@ -264,13 +264,12 @@ void shuffle(std::vector<std::size_t>& order, std::uint64_t seed) {
 std::vector<std::size_t> chosen_cases(const std::vector<CaseInfo>& infos, const Options& options) {
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < infos.size(); ++i) {
-    if (!matches(infos[i], options.filter)) continue;
-    if (options.exclude.empty() || !matches(infos[i], options.exclude)) chosen.push_back(i);
+    if (is_chosen(infos[i], options)) chosen.push_back(i);
   }
   if (chosen.empty()) {
-    throw CannotRun("no case has '" + options.filter + "' in its name" +
-                    (options.exclude.empty() ? "" : " and lacks '" + options.exclude + "'") +
-                    "; --list shows all of them");
+    std::string lacks;
+    for (const std::string& text : options.excludes) lacks += " and lacks '" + text + "'";
+    throw CannotRun("no case has '" + options.filter + "' in its name" + lacks + "; --list shows all of them");
   }
   shuffle(chosen, options.seed);
   return chosen;

@@ -102,4 +102,9 @@ bool matches(const CaseInfo& info, const std::string& filter) {
          lower(info.bullet).find(wanted) != std::string::npos;
 }
 
+bool is_chosen(const CaseInfo& info, const Options& options) {
+  const auto is_of_case = [&](const std::string& text) { return !text.empty() && matches(info, text); };
+  return matches(info, options.filter) && std::none_of(options.excludes.begin(), options.excludes.end(), is_of_case);
+}
+
 }  // namespace anyplace::conformance

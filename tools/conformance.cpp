@@ -262,11 +262,10 @@ class SuiteProgress {
   int failed_ = 0;
 };
 
-std::size_t count_matching(const std::string& filter, const std::string& exclude) {
+std::size_t count_chosen(const conformance::Options& options) {
   const std::vector<CaseInfo> all = conformance::cases();
-  return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [&](const CaseInfo& info) {
-    return matches(info, filter) && (exclude.empty() || !matches(info, exclude));
-  }));
+  return static_cast<std::size_t>(
+      std::count_if(all.begin(), all.end(), [&](const CaseInfo& info) { return is_chosen(info, options); }));
 }
 
 Answer cannot_run(const std::string& text, bool json) {
@@ -284,7 +283,10 @@ ConformanceCommand::ConformanceCommand(CLI::App& app)
   command_->add_option("--other", options_.other, "A device of another backend, for the cases between two");
   command_->add_option("--junit", junit_, "Write a JUnit report to this file too");
   command_->add_option("--filter", options_.filter, "Only cases with this text in their name, group or bullet");
-  command_->add_option("--exclude", options_.exclude, "No case with this text in its name, group or bullet");
+  command_
+      ->add_option("--exclude", options_.excludes,
+                   "No case with this text in its name, group or bullet; may be given again")
+      ->allow_extra_args(false);
   command_->add_option("--seed", options_.seed, "The seed for the order of the cases and for random data (default 1)")
       ->check([](const std::string& text) {
         return parse_number(text) ? std::string() : in_quotes(text) + " is no number from 0 to 2^64 - 1";
@@ -334,7 +336,7 @@ Answer ConformanceCommand::run() const {
   try {
     std::optional<conformance::JunitFile> junit;
     if (!junit_.empty()) junit.emplace(junit_);
-    SuiteProgress progress(count_matching(options.filter, options.exclude), json_, verbose_);
+    SuiteProgress progress(count_chosen(options), json_, verbose_);
     conformance::catch_interruptions();
     const Report report =
         conformance::run(options, {[&](const Report& found) { progress.begin(found); },

@@ -60,6 +60,8 @@ TEST_CASE("Bad text for a place is refused") {
 
 TEST_CASE("A filter that matches nothing is refused and not counted as passed") {
   check_refused(conform({"--place", "cpu_sim:0", "--filter", "no case has this"}), "no case has this");
+  check_refused(conform({"--place", "cpu_sim:0", "--filter", "memory.fills", "--exclude", "fills", "--exclude", "x"}),
+                "no case has 'memory.fills' in its name and lacks 'fills' and lacks 'x'");
   check_refused(conform({"--list", "--filter", "no case has this"}), "no case has this");
 }
 

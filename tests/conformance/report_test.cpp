@@ -50,6 +50,28 @@ TEST_CASE("A filter chooses by name and group and bullet whatever the case of le
   }
 }
 
+TEST_CASE("What is excluded doesn't run, and each of several is") {
+  const auto names_without = [](const std::vector<std::string>& texts) {
+    std::vector<std::string> arguments{"--place", "cpu_sim:0", "--json", "--filter", "memory.fills"};
+    for (const std::string& text : texts) arguments.insert(arguments.end(), {"--exclude", text});
+    const Run run = conform(arguments);
+    INFO(run.out << run.err);
+    CHECK(run.status == 0);
+    const auto report = run.json();
+    std::set<std::string> names;
+    for (const auto& one : report.at("list")) names.insert(one.at("name"));
+    return names;
+  };
+  const std::set<std::string> all = names_without({});
+  REQUIRE(all.size() >= 3);
+  const std::string first = *all.begin(), last = *all.rbegin();
+  std::set<std::string> rest = all;
+  rest.erase(first);
+  CHECK(names_without({first}) == rest);
+  rest.erase(last);
+  CHECK(names_without({first, last}) == rest);
+}
+
 TEST_CASE("The seed is printed and decides the random cases") {
   const std::vector<std::string> graphs{"--place", "cpu_sim:0", "--filter", "random graphs"};
   for (const std::string seed : {"1", "77", "18446744073709551615"}) {
