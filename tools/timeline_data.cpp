@@ -72,10 +72,11 @@ struct Group {
 /// The name of a lane without the number that the layer gives to a track beside another.
 std::string without_number(const std::string& track) { return track.substr(0, track.find(", lane ")); }
 
+/// The category; of a copy whose name says from where to where, that name.
 std::string kind_of(const TraceSlice& slice, const TraceSlice* run) {
   const std::string& name = run == nullptr ? slice.name : run->name;
-  if (slice.category == "copy" && name.starts_with("copy ")) return name;
-  return slice.category;
+  const bool says_where = name.starts_with("copy ") && name.find(" to ") != std::string::npos;
+  return slice.category == "copy" && says_where ? name : slice.category;
 }
 
 /// What there is to say of a slice beside its columns, one on a line.

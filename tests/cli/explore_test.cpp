@@ -202,7 +202,12 @@ TEST_CASE("What is kept of a failure has its choices, its report, and its timeli
   for (const char* const name : {"choices", "report", "stdout", "stderr"})
     CHECK(std::filesystem::exists(kept + "/" + name));
 #ifdef ANYPLACE_TOOL_TRACE
-  CHECK_THAT(test::read_file(kept + "/failing.html"), Contains("the failing schedule") && Contains("copy x"));
+  const std::string page = test::read_file(kept + "/failing.html");
+  CHECK_THAT(page, Contains("the failing schedule") && Contains("copy x"));
+  const std::size_t kinds = page.find("\"kinds\":[");  // what the page has colours for
+  REQUIRE(kinds != std::string::npos);
+  const std::string known = page.substr(kinds, page.find(']', kinds) - kinds);
+  CHECK_THAT(known, Contains("\"copy\"") && !Contains("copy x"));
   CHECK_THAT(test::read_file(kept + "/beside.html"), Contains("good.html"));
 #endif
   CHECK(!std::filesystem::exists(folder.file("out") + "/runs"));

@@ -46,9 +46,11 @@ function showHeader() {
     path.map(([name, ns]) => [ns, colorOfName[name] || "--call", `${name} ${time(ns)}`]), summary.critical_ns));
   const stalls = Object.values(summary.stalls);
   const implicit = stalls.filter(one => one.implicit);
-  tiles.append(tile("the host waited", time(sum(stalls.map(one => one.total_ns))),
-    `in ${count(sum(stalls.map(one => one.count)), "call")}, ${sum(implicit.map(one => one.count))} of them implicitly`));
-  tiles.append(tile("a submission", time(summary.submit_ns), `in the call, and ${time(summary.launch_ns)} to its execution on an idle stream`));
+  if (summary.submissions) {  // the pages of `anyplace explore` have executions and no calls
+    tiles.append(tile("the host waited", time(sum(stalls.map(one => one.total_ns))),
+      `in ${count(sum(stalls.map(one => one.count)), "call")}, ${sum(implicit.map(one => one.count))} of them implicitly`));
+    tiles.append(tile("a submission", time(summary.submit_ns), `in the call, and ${time(summary.launch_ns)} to its execution on an idle stream`));
+  }
   const legend = document.getElementById("legend");
   const shown = new Set();
   for (const kind of Object.keys(KINDS).filter(kind => data.kinds.includes(kind))) {
