@@ -80,9 +80,11 @@ SharedMemory::Exported SharedMemory::get_handle(anyplace_address start) {
 
 ze_result_t SharedMemory::put_handle(const Exported& exported) noexcept {
   if (exported.is_carried) backend::descriptor_server().withdraw(static_cast<int>(exported.descriptor.number));
-  // Before version 1.6 of the API a handle ends with the memory.
+  // Before version 1.6 of the API a handle ends with the memory. A later loader has the function for such a driver,
+  // too.
   if (api().MemPutIpcHandle == nullptr) return ZE_RESULT_SUCCESS;
-  return api().MemPutIpcHandle(device_.context_or_null(), exported.handle);
+  const ze_result_t result = api().MemPutIpcHandle(device_.context_or_null(), exported.handle);
+  return result == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE ? ZE_RESULT_SUCCESS : result;
 }
 
 void SharedMemory::export_memory(anyplace_address address, anyplace_ipc_handle& out) {

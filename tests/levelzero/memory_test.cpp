@@ -86,6 +86,20 @@ TEST_CASE("Buffers of one allocation have one handle of the driver's, which is g
   if (!is_behind_loader) CHECK(ze.calls_of("zeMemPutIpcHandle") == 1);
 }
 
+TEST_CASE(
+    "Where the driver is older than its loader and takes no handle back, the handle ends with the memory, without a "
+    "word") {
+  const Double ze;
+  const test::Reports reports;
+  {
+    const Device device("levelzero:0");
+    const Buffer buffer(device, 4096, {.shareable = true});
+    CHECK(!buffer.export_handle().empty());
+    if (!is_behind_loader) REQUIRE(ze.fail_nth("zeMemPutIpcHandle", 1, 0x78000003));  // UNSUPPORTED_FEATURE
+  }
+  CHECK(reports.all().empty());
+}
+
 TEST_CASE("Memory whose handle the driver refuses is unsupported and says so") {
   const Double ze;
   const Device device("levelzero:0");
