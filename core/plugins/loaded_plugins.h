@@ -79,7 +79,7 @@ class LoadedPlugins {
   /// Loads a plugin whose name and path are set. Returns why it is refused, or none.
   using Load = std::optional<Refusal> (*)(Plugin& plugin);
 
-  explicit LoadedPlugins(Load load) noexcept : load_(load) {}
+  explicit LoadedPlugins(Load how) noexcept : load_(how) {}
 
   /// What became of each file, in the order of `files`. Loads the plugins that aren't loaded yet; once one was
   /// accepted, no other file of its name is opened. Throws shortages (runtime/shortage.h); the next call then loads

@@ -209,10 +209,12 @@ struct Export<kernel, void (*)(Args...)> {
   /// else it sets *blocks to 1. That write is known to leave the block's state alone, which else were read again.
   static anyplace_status run(const anyplace_block& block, uint32_t* __restrict blocks, void* const* arguments,
                              const uint32_t* sizes, uint32_t count) noexcept {
-    constexpr Parameters expected = parameters();
     if (count != sizeof...(Args)) return ANYPLACE_STATUS_INVALID_ARGUMENT;
-    if (count != 0 && memcmp(sizes, expected.values + 1, count * sizeof(uint32_t)) != 0) {
-      return ANYPLACE_STATUS_INVALID_ARGUMENT;
+    if constexpr (sizeof...(Args) != 0) {
+      constexpr Parameters expected = parameters();
+      if (memcmp(sizes, expected.values + 1, sizeof(expected.values) - sizeof(uint32_t)) != 0) {
+        return ANYPLACE_STATUS_INVALID_ARGUMENT;
+      }
     }
     const Values values = load(arguments, std::index_sequence_for<Args...>());
     begin_block(block, &run_threads, &values);
