@@ -57,8 +57,10 @@ std::string translator_of(int major) {
 anyplace_status spirv_programs(const std::string& what, int newest, anyplace_compiler_library* out) {
   static thread_local std::string path, version;
   const std::vector<std::string> clangs = spirv_clangs(newest);
-  std::string reason = what + " with Clang 14 to " + std::to_string(newest) + ", and " +
-                       (clangs.empty() ? std::string("there is no clang++ in PATH") : clangs.front() + " is none") +
+  const std::string found = clangs.empty()           ? "there is no clang++ in PATH"
+                            : clangs.front().empty() ? "ANYPLACE_KERNEL_CLANG names no program"
+                                                     : clangs.front() + " is none";
+  std::string reason = what + " with Clang 14 to " + std::to_string(newest) + ", and " + found +
                        ": Debian: apt-get install clang-14 llvm-spirv-14 (Debian 13: clang-19 llvm-spirv-19); "
                        "ANYPLACE_KERNEL_CLANG names another";
   for (const std::string& clang : clangs) {

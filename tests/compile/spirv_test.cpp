@@ -282,6 +282,9 @@ TEST_CASE("Without a Clang for SPIR-V, or its llvm-spirv, the Error says what to
   };
   test::set_env("PATH", "/nowhere");
   says("there is no clang++ in PATH: Debian: apt-get install clang-14 llvm-spirv-14");
+  test::set_env("ANYPLACE_KERNEL_CLANG", "clang++-14");
+  says("ANYPLACE_KERNEL_CLANG names no program: Debian");
+  test::unset_env("ANYPLACE_KERNEL_CLANG");
   add_clang("llvm-20/bin");
   says("/llvm-20/bin/clang++ is none");
   for (const std::string major : {"15", "19"}) {
