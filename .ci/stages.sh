@@ -250,9 +250,11 @@ stage_debian13() {
   rm -rf --one-file-system "$root"
 }
 
-# arm64, cross-built in a bare Debian and run by qemu, and what comes out there beside what this machine makes.
+# arm64, cross-built in a bare Debian and run by qemu: the suite or the areas, one of them in a round, and what comes out there beside what
+# this machine makes.
 stage_arm64() {
-  local root=${bare_root}-arm64 status=0
+  local root=${bare_root}-arm64 status=0 chosen=(suite areas)
+  if [[ $ANYPLACE_TURN != all && -n ${ANYPLACE_ROUND:-} ]]; then chosen=("${chosen[ANYPLACE_ROUND % 2]}"); fi
   rm -f build/.bare-root # with what this machine has from here on
   configure release build
   cmake --build build --target image_pipeline anyplace_layer_trace --parallel "$jobs"
@@ -264,7 +266,7 @@ stage_arm64() {
     return
   fi
   ((status == 0))
-  counted scripts/lib/debian_root run "$root" .ci/arm64 build/ci/arm64-same
+  counted scripts/lib/debian_root run "$root" .ci/arm64 build/ci/arm64-same "${chosen[@]}"
   rm -rf --one-file-system "$root"
 }
 

@@ -1,7 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# What the conformance suite found on each backend, from the JUnit files that the tests leave. Sourced.
+# Running the conformance suite, and what it found on each backend, from the JUnit files that the tests leave. Sourced.
+
+# run_suite LOG COMMAND...: COMMAND is `anyplace conformance`. Leaves tests_passed, tests_failed and tests_skipped as run_tests does, and fails if
+# a case fails, or if the suite didn't come to its end.
+run_suite() {
+  local log=$1 status=0
+  "${@:2}" | tee "$log" || status=$?
+  tests_passed=0 tests_failed=0 tests_skipped=0
+  if [[ $(grep -E '^[0-9]+ cases: ' "$log") =~ ([0-9]+)" passed, "([0-9]+)" failed, "([0-9]+)" skipped" ]]; then
+    tests_passed=${BASH_REMATCH[1]} tests_failed=${BASH_REMATCH[2]} tests_skipped=${BASH_REMATCH[3]}
+  fi
+  if ((status != 0 && tests_failed == 0)); then
+    tests_failed=1
+  fi
+  ((tests_failed == 0))
+}
 
 # suites_table FOLDER: a line for each FOLDER/*.xml with its cases, and under it which failed and why, and what was skipped and for want of
 # what.
