@@ -226,7 +226,11 @@ TEST_CASE("What is wrong in a source for SPIR-V is said with the caller's file a
     INFO(one.source << error.what());
     CHECK(error.code() == ErrorCode::compile_failed);
     CHECK(error.vendor_text().find(one.says) != std::string::npos);
+    // The line is quoted with the caller's words, and the last line names the target.
+    CHECK(error.vendor_text().find("__kernel__") == std::string::npos);
+    CHECK(error.vendor_text().find("generated when compiling for SPIR-V.\n") != std::string::npos);
   }
+  CHECK(error_of(bad[3].source, {}).vendor_text().find("__global__ void f(wrong* y) {}\n") != std::string::npos);
   const Error unknown = error_of(good, {.name_expressions = {"scale<float>"}});
   CHECK(unknown.code() == ErrorCode::compile_failed);
   CHECK(unknown.vendor_text().find("the name expression scale<float>") != std::string::npos);
