@@ -204,6 +204,10 @@ std::optional<CompileResult> Compilation::try_compiler(const CompilerPlugin& com
     throw Error(std::move(details));
   }
   if (result.status == ANYPLACE_STATUS_OK && !result.image.empty()) return result;
+  if (result.status == ANYPLACE_STATUS_OUT_OF_MEMORY && !options_.in_process && result.message.empty()) {
+    result.message =
+        fmt::format("it may use {} bytes of addresses, which is CompileOptions::memory_limit", options_.memory_limit);
+  }
   const bool is_empty = result.status == ANYPLACE_STATUS_OK;
   const std::string reason = is_empty
                                  ? fmt::format("the compiler {} succeeded and gave no image", compiler.name)

@@ -86,6 +86,9 @@ TEST_CASE("A compiler that wants all memory gets what the limit allows") {
   const Unruly unruly;
   const Error error = unruly.error_of("memory", {.memory_limit = std::uint64_t{1} << 30});
   CHECK(error.code() == ErrorCode::out_of_memory);
+  CHECK(says(
+      error,
+      "the compiler unruly failed: it may use 1073741824 bytes of addresses, which is CompileOptions::memory_limit"));
 }
 #endif
 
