@@ -61,6 +61,8 @@ constexpr const char* footer =
     "  ANYPLACE_COMPILERS       which compilers of kernels are asked, and in which order\n"
     "  ANYPLACE_LAYERS          which layers are put over backends\n"
     "  ANYPLACE_ALLOCATOR       how replay's allocator works, as key:value,key:value\n"
+    "  ANYPLACE_CPU_SIM_DEVICES how many devices cpu_sim has; docs/cpu_sim.md has its other variables, "
+    "ANYPLACE_CPU_SIM_...\n"
     "  ANYPLACE_PROBE_TIMEOUT   seconds that devices, doctor and top wait for each answer of a plugin, 1 to 3600 "
     "(default 10)\n";
 
