@@ -77,7 +77,7 @@ choose_areas() { # choose_areas SANITIZER
     # shellcheck disable=SC2086 # the paths are words
     if changed_recently "tests/$area" $tests; then
       why="it has changed"
-    elif [[ $ANYPLACE_TURN == all ]] || ((${ANYPLACE_TURN%/*} % 2 == index % 2)); then
+    elif [[ $ANYPLACE_TURN == all ]] || ((${ANYPLACE_TURN%/*} == index % turns)); then
       why="its turn"
     else
       echo "-- $1: $area: left out, it is the turn of others, and nothing of it has changed"
@@ -104,8 +104,8 @@ run_areas() {
   # The programs of tests/sweep, which the areas of devices run.
   targets+=(sweep sweep_pipeline sweep_shortage)
   cmake --build "$folder" --parallel "$jobs" --target "${targets[@]}"
-  # An area comes every second time, so that its sweeps are halved, not quartered.
-  if [[ $ANYPLACE_TURN != all ]]; then export ANYPLACE_TURN=$((${ANYPLACE_TURN%/*} / 2))/2; fi
+  # An area comes once in four commits at least, so that its sweeps are halved by rounds, not quartered.
+  if [[ $ANYPLACE_TURN != all ]]; then export ANYPLACE_TURN=$((${ANYPLACE_ROUND:-0} % 2))/2; fi
   run_tests "$folder/chosen"
 }
 
@@ -235,17 +235,23 @@ stage_opencl() {
   done
 }
 
+# make_root ROOT WHAT [RELEASE]: a bare Debian for this stage alone. Where there can be none, which a line says, the stage counts as skipped
+# and this returns 1.
+make_root() {
+  local status=0
+  scripts/lib/debian_root make "$1" ${3:+"$3"} || status=$?
+  if ((status == 0)); then return; fi
+  if ((status != 77)); then exit "$status"; fi
+  echo "-- $2: left out, there can be no such Debian here"
+  tests_skipped=1
+  return 1
+}
+
 # The library, cpu_sim, the command and the suite with the compilers of the next Debian, one of them in a round.
 stage_debian13() {
-  local root=${bare_root}-13 status=0 chosen=(gcc clang)
+  local root=${bare_root}-13 chosen=(gcc clang)
   if [[ $ANYPLACE_TURN != all && -n ${ANYPLACE_ROUND:-} ]]; then chosen=("${chosen[ANYPLACE_ROUND % 2]}"); fi
-  scripts/lib/debian_root make "$root" trixie || status=$?
-  if ((status == 77)); then
-    echo "-- Debian 13: left out, it can't be had here"
-    tests_skipped=1
-    return
-  fi
-  ((status == 0))
+  make_root "$root" "Debian 13" trixie || return 0
   counted scripts/lib/debian_root run "$root" .ci/debian13 "${chosen[@]}"
   rm -rf --one-file-system "$root"
 }
@@ -253,34 +259,22 @@ stage_debian13() {
 # arm64, cross-built in a bare Debian and run by qemu: the suite or the areas, one of them in a round, and what comes out there beside what
 # this machine makes.
 stage_arm64() {
-  local root=${bare_root}-arm64 status=0 chosen=(suite areas)
+  local root=${bare_root}-arm64 chosen=(suite areas)
   if [[ $ANYPLACE_TURN != all && -n ${ANYPLACE_ROUND:-} ]]; then chosen=("${chosen[ANYPLACE_ROUND % 2]}"); fi
   rm -f build/.bare-root # with what this machine has from here on
   configure release build
   cmake --build build --target image_pipeline anyplace_layer_trace --parallel "$jobs"
   .ci/same_everywhere build build/ci/arm64-same
-  scripts/lib/debian_root make "$root" || status=$?
-  if ((status == 77)); then
-    echo "-- arm64: left out, there can be no bare Debian here"
-    tests_skipped=1
-    return
-  fi
-  ((status == 0))
+  make_root "$root" arm64 || return 0
   counted scripts/lib/debian_root run "$root" .ci/arm64 build/ci/arm64-same "${chosen[@]}"
   rm -rf --one-file-system "$root"
 }
 
 # What is released, as packages, on a Debian that has nothing of it.
 stage_packages() {
-  local root=${bare_root}-packages status=0
+  local root=${bare_root}-packages
   scripts/package
-  scripts/lib/debian_root make "$root" || status=$?
-  if ((status == 77)); then
-    echo "-- packages on a bare Debian: left out, there can be none"
-    tests_skipped=1
-    return
-  fi
-  ((status == 0))
+  make_root "$root" "packages on a bare Debian" || return 0
   counted scripts/lib/debian_root run "$root" tests/install/packages build-package
   rm -rf --one-file-system "$root"
 }
