@@ -132,6 +132,7 @@ TEST_CASE("a module is unloaded once, in its own context, and not while its kern
   const CUstream stream = test::create_stream();
   const CUdeviceptr counter = test::allocate(4);
   ok(cuMemsetD32(counter, 1, 1));
+  ok(cuCtxSynchronize());
   CUmodule module = nullptr;
   ok(cuModuleLoadData(&module, read_test_file("test_kernels.ptx").c_str()));
   CUfunction function = nullptr;
