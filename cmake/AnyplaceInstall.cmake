@@ -53,6 +53,12 @@ install(DIRECTORY cmake/kernels DESTINATION ${anyplace_cmake_dir} PATTERN stand_
 
 # -- pkg-config
 file(RELATIVE_PATH anyplace_prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+# With the library's folder, so that the program starts: the linker's usual ones need not have it. Those of /usr always do, and what is
+# packaged for a distribution mustn't name them.
+set(anyplace_pc_rpath "-Wl,-rpath,\${libdir} ")
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+  set(anyplace_pc_rpath "")
+endif()
 foreach(package IN ITEMS anyplace anyplace-backend)
   configure_file(cmake/${package}.pc.in ${PROJECT_BINARY_DIR}/${package}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

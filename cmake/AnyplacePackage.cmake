@@ -51,6 +51,8 @@ install(FILES ${PROJECT_BINARY_DIR}/packaging/anyplace.spdx.json DESTINATION ${C
 
 set(CPACK_PACKAGE_NAME anyplace)
 set(CPACK_PACKAGE_VENDOR "the anyplace authors")
+set(CPACK_PACKAGE_HOMEPAGE_URL https://github.com/anyplace/anyplace)
+set(CPACK_DEBIAN_PACKAGE_HOMEPAGE ${CPACK_PACKAGE_HOMEPAGE_URL})
 set(CPACK_PACKAGE_CONTACT "The anyplace authors <maintainers@users.noreply.github.com>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
@@ -64,7 +66,9 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_COMPONENTS_ALL)
 
+# The day is that of the build, or of SOURCE_DATE_EPOCH, in the format of Debian's policy.
 set(changelog ${PROJECT_BINARY_DIR}/packaging/changelog)
+string(TIMESTAMP changelog_date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 configure_file(packaging/changelog.in ${changelog} @ONLY)
 find_program(ANYPLACE_GZIP gzip DOC "gzip, for the changelog of Debian's packages")
 mark_as_advanced(ANYPLACE_GZIP)
@@ -82,21 +86,25 @@ function(anyplace_package component name section description)
   set(CPACK_DEBIAN_${upper}_DESCRIPTION "${description}" PARENT_SCOPE)
   set(CPACK_COMPONENT_${upper}_DESCRIPTION "${description}" PARENT_SCOPE)
   set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS "${ARGN}" PARENT_SCOPE)
-  # Policy wants both in each package.
+  # Debian's policy wants both in each package. They are nothing for an installation of all components at once.
   set(folder ${CMAKE_INSTALL_DATADIR}/doc/${name})
-  install(FILES packaging/copyright DESTINATION ${folder} COMPONENT ${component})
+  install(FILES packaging/copyright DESTINATION ${folder} COMPONENT ${component} EXCLUDE_FROM_ALL)
   if(EXISTS ${changelog}.gz)
-    install(FILES ${changelog}.gz DESTINATION ${folder} COMPONENT ${component} RENAME changelog.gz)
+    install(FILES ${changelog}.gz DESTINATION ${folder} COMPONENT ${component} RENAME changelog.gz EXCLUDE_FROM_ALL)
   endif()
 endfunction()
+# The licences of what is compiled in, for every installation.
+install(FILES packaging/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documentation)
 
 set(runtime libanyplace${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(same_runtime "${runtime} (= ${PROJECT_VERSION})")
 anyplace_package(runtime ${runtime} libs
 "An application picks its device by a string, and each vendor is a plugin
 that is loaded when its name is first used. This package has the library,
-the simulator cpu_sim, the layers faults, trace and validate, and what
-compiles kernels.")
+the simulator cpu_sim, the layers faults, trace and validate, the engines
+of ranks, and what compiles kernels.")
+# What compiles kernels out of strings for cpu_sim, and for SPIR-V.
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "g++, clang, llvm-spirv-14 | llvm-spirv-19")
 anyplace_package(development libanyplace-dev libdevel
 "This package has the headers of anyplace, and what CMake and pkg-config
 need to build applications and plugins with it." "${same_runtime}")
@@ -109,13 +117,17 @@ endif()
 anyplace_package(documentation anyplace-doc doc
 "This package has the documentation of anyplace.")
 set(CPACK_DEBIAN_DOCUMENTATION_PACKAGE_ARCHITECTURE all)
+# With the runtime's version in the name, so that those of two minor versions can be installed, as their libraries can.
 foreach(backend IN ITEMS cuda hip levelzero)
   if(TARGET anyplace_backend_${backend})
-    anyplace_package(${backend} anyplace-backend-${backend} libs
+    anyplace_package(${backend} ${runtime}-${backend} libs
 "This package has the plugin of anyplace for ${backend}. The vendor's library
 is loaded when a device of it is first named." "${same_runtime}")
   endif()
 endforeach()
+set(CPACK_DEBIAN_CUDA_PACKAGE_SUGGESTS libcuda1)
+set(CPACK_DEBIAN_HIP_PACKAGE_SUGGESTS "libamdhip64-5 | libamdhip64-6")
+set(CPACK_DEBIAN_LEVELZERO_PACKAGE_SUGGESTS libze1)
 # `shlibs` says which package has the library, for those who package a program that is linked with it. CPack would write it, too, but it
 # warns of each plugin, which has no soname because nothing is linked with it. `triggers` renews the linker's cache.
 configure_file(packaging/shlibs.in ${PROJECT_BINARY_DIR}/packaging/shlibs @ONLY)
