@@ -2,6 +2,7 @@
 //
 // The layer `faults`: asks the rules at each call what happens to it. docs/layers.md says what rules are.
 #include <anyplace/backend/kit/layer.h>
+#include <anyplace/version.h>
 
 #include <atomic>
 #include <chrono>
@@ -245,5 +246,5 @@ class FaultsLayer : public Layer {
 }  // namespace
 }  // namespace anyplace::faults
 
-ANYPLACE_EXPORT_LAYER(anyplace::faults::FaultsLayer, "faults", "0.1.0", "Fails calls on demand",
+ANYPLACE_EXPORT_LAYER(anyplace::faults::FaultsLayer, "faults", ANYPLACE_VERSION, "Fails calls on demand",
                       "ANYPLACE_FAULTS ANYPLACE_FAULTS_REPORT")

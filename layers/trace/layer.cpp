@@ -3,6 +3,7 @@
 // The layer `trace`: records each call, and has the operations timed. docs/layers.md is the guide; README.md in layers/
 // says which file does what.
 #include <anyplace/backend/kit/layer.h>
+#include <anyplace/version.h>
 
 #include <cstdint>
 #include <memory>
@@ -281,6 +282,6 @@ class TraceLayer : public Layer {
 }  // namespace
 }  // namespace anyplace::trace
 
-ANYPLACE_EXPORT_LAYER(anyplace::trace::TraceLayer, "trace", "0.1.0",
+ANYPLACE_EXPORT_LAYER(anyplace::trace::TraceLayer, "trace", ANYPLACE_VERSION,
                       "Writes calls and operations to a file for Perfetto",
                       "ANYPLACE_TRACE ANYPLACE_TRACE_DEVICE ANYPLACE_TRACE_LIMIT")

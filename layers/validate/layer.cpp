@@ -3,6 +3,7 @@
 // The layer `validate`: tells the engine of each call, and fails calls in the mode throw. docs/layers.md is the guide;
 // README.md in layers/ says which file does what.
 #include <anyplace/backend/kit/layer.h>
+#include <anyplace/version.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -561,5 +562,5 @@ class ValidateLayer : public ValidatedBackend {
 }  // namespace
 }  // namespace anyplace::validate
 
-ANYPLACE_EXPORT_LAYER(anyplace::validate::ValidateLayer, "validate", "0.1.0",
+ANYPLACE_EXPORT_LAYER(anyplace::validate::ValidateLayer, "validate", ANYPLACE_VERSION,
                       "Reports races, uses after free and leaks by what was submitted", "ANYPLACE_VALIDATE")
