@@ -37,9 +37,6 @@ on_bare_debian() {
   fi
 }
 
-# -- Stages. Each runs in a shell of its own, with set -e. One that runs tests leaves their counts in tests_*; of the others,
-# each is one check.
-
 # counted COMMAND...: runs it, and reads the counts off its last line. What it says is in $logs/$stage.out, too.
 counted() {
   local last status=0
