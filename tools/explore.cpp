@@ -73,8 +73,9 @@ std::string strategy_problem(const std::string& strategy) {
   if (std::find(known.begin(), known.end(), strategy) != known.end()) return "";
   if (name == "choices") return "choices are no strategy to explore with; --replay REPORT runs them once more";
   const std::string meant = nearest(name, known);
-  return "there is no strategy " + in_quotes(strategy) + (meant.empty() ? "" : "; did you mean '" + meant + "'?") +
-         "; there are random, pct:D, urw, surw, round_robin, lazy and eager, and --exhaustive; see docs/explore.md";
+  return "there is no strategy " + in_quotes(strategy) +
+         (meant.empty() ? "; there are" : "; did you mean '" + meant + "'? There are") +
+         " random, pct:D, urw, surw, round_robin, lazy and eager, and --exhaustive; see docs/explore.md";
 }
 
 /// Seconds of "90", "90s", "15m" or "2h"; 0 if it is none.
@@ -101,6 +102,12 @@ std::string options_problem(const ExploreOptions& options, const CLI::App& comma
   if (command.count("--strategy") != 0 && options.exhaustive)
     return "--exhaustive tries all schedules, so there is no --strategy with it";
   if (options.no_reduction && !options.exhaustive) return "--no-reduction is for --exhaustive";
+  for (const char* const option : {"--strategy", "--runs", "--exhaustive", "--time", "--jobs", "--seed",
+                                   "--same-output", "--no-shrink", "--fail-fast", "--out"}) {
+    if (!options.replay.empty() && command.count(option) != 0) {
+      return "--replay takes the choices of its report, and no " + std::string(option);
+    }
+  }
   for (const auto& [option, text] :
        {std::pair("--time", &options.time), std::pair("--replay", &options.replay), std::pair("--out", &options.out)}) {
     if (command.count(option) != 0 && text->empty()) return std::string(option) + " is empty";
@@ -109,6 +116,15 @@ std::string options_problem(const ExploreOptions& options, const CLI::App& comma
     return "--time is " + in_quotes(options.time) + "; it takes a time as 90, 90s, 15m or 2h";
   }
   return strategy_problem(options.strategy);
+}
+
+/// Has this process's variables mean the same in a run, which has a folder of its own, and leave its output as it is.
+void prepare_environment() {
+  // The line with the hash would be taken for what a failure said.
+  ::unsetenv("ANYPLACE_CPU_SIM_HASH");
+  const std::string profile = environment_variable("ANYPLACE_CPU_SIM_PROFILE");
+  if (profile.find('/') == std::string::npos && !profile.ends_with(".json")) return;  // it is a name
+  ::setenv("ANYPLACE_CPU_SIM_PROFILE", fs::absolute(profile).lexically_normal().c_str(), 1);
 }
 
 /// The variables of this process that a run has, too, and that tell it what to do.
@@ -140,7 +156,7 @@ class Exploring {
   ~Exploring() {
     std::error_code ignored;
     fs::remove_all(base_ + "/runs", ignored);
-    if (!keeps_ && options_.out.empty()) fs::remove_all(base_, ignored);
+    if (!keeps_) fs::remove_all(base_, ignored);
   }
 
   Exploration run() {
@@ -179,6 +195,12 @@ class Exploring {
     failure = run.failure;
     // Their first lines name the strategies, which are two.
     std::string difference = first_difference(options_.replay, run.report_path(), 1);
+    if (run.report.profile != recorded.profile) {
+      const auto named = [](const std::string& name) { return name.empty() ? "none" : in_quotes(name); };
+      difference = "the report's profile is " + named(recorded.profile) + ", and the run's is " +
+                   named(run.report.profile) + " (ANYPLACE_CPU_SIM_PROFILE)" + (difference.empty() ? "" : "; ") +
+                   difference;
+    }
     if (!run.report.diverged.empty()) difference = run.report.diverged + "; " + difference;
     return difference;
   }
@@ -235,6 +257,7 @@ class Exploring {
     fs::rename(first.folder, good_);
     if (options_.timeout == 0) limit_ = limit_of_runs(std::max(first.took, second.took));
     submissions_ = first.report.submissions;
+    choices_ = first.report.choice_count;
     total_runs_ += runs.count();
   }
 
@@ -248,14 +271,15 @@ class Exploring {
     return "with the same schedule it was first " + ending(first) + ", and then " + ending(second);
   }
 
-  /// Runs a random schedule twice: whether it is the same, and how much there is to choose.
+  /// Runs a random schedule twice, and for PCT one that is long: whether it is the same, and how much there is to
+  /// choose.
   void run_random(Exploration& exploration) {
     ScheduleRuns runs(program(1, limit_));
     const ScheduleRun first = runs.run({"random", options_.seed, {}, {}}),
                       second = runs.run({"random", options_.seed, {}, {}});
     if (first.interrupted || second.interrupted) return;
     if (exploration.difference.empty()) exploration.difference = difference_of(first, second);
-    choices_ = first.report.choice_count;
+    choices_ = std::max(choices_, first.report.choice_count);  // it may fail early
     std::set<std::pair<std::int64_t, std::int64_t>> streams;
     std::set<std::int64_t> threads;
     for (const ScheduleChoice& choice : read_schedule_report(first.report_path(), ReportPart::all).choices) {
@@ -265,6 +289,10 @@ class Exploring {
       }
     }
     exploration.actors = streams.size() + threads.size();
+    if (depth_of(options_.strategy) != 0) {
+      // Where threads go on first, most operations are there to choose from.
+      choices_ = std::max(choices_, runs.run({"lazy", options_.seed, {}, {}}).report.choice_count);
+    }
     total_runs_ += runs.count();
   }
 
@@ -373,7 +401,7 @@ Answer replay_answer(const ExploreOptions& options) {
   if (difference.empty()) return {"the same schedule; " + printable(ended) + "\n", "", exit_ok};
   return {"",
           "anyplace: the program and the report diverge: " + printable(difference) +
-              "\nthe report is of another program, of other arguments, or of another library\n",
+              "\nthe report is of another program, of other arguments or variables, or of another library\n",
           exit_failed};
 }
 
@@ -420,6 +448,7 @@ Answer ExploreCommand::run() const {
     return {"", "anyplace: " + problem + "\n", exit_usage};
   }
   try {
+    prepare_environment();
     if (!options_.replay.empty()) return replay_answer(options_);
     catch_interruptions();
     const Exploration exploration = Exploring(options_).run();

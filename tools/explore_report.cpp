@@ -26,6 +26,7 @@ struct Bound {
   double class_probability = 0;  ///< one that a run meets with this probability was met, with 95 % certainty
   double depth_probability = 0;  ///< of PCT: what a run finds a bug of the depth with, at least; 0 for others
   double missed = 0;             ///< and with what all runs have missed it, at most
+  bool is_short = false;         ///< a run had more choices than those among which PCT makes its changes
 };
 
 /// Whether each run of the strategy is another sample.
@@ -40,8 +41,10 @@ Bound bound_of(const Exploration& exploration) {
   if (runs == 0) return bound;
   bound.class_probability = 1 - std::pow(0.05, 1 / runs);
   const std::uint64_t depth = depth_of(exploration.strategy);
-  if (depth != 0 && exploration.search.longest != 0) {
-    const auto steps = static_cast<double>(std::max<std::uint64_t>(exploration.search.longest, 1));
+  const std::uint64_t known = choices_of(exploration.strategy);
+  bound.is_short = depth > 1 && known < exploration.search.longest;
+  if (depth != 0 && exploration.search.longest != 0 && !bound.is_short) {
+    const auto steps = static_cast<double>(std::max(known, exploration.search.longest));
     const auto actors = static_cast<double>(std::max<std::uint64_t>(exploration.actors, 1));
     bound.depth_probability = 1 / (actors * std::pow(steps, static_cast<double>(depth - 1)));
     bound.missed = std::pow(1 - bound.depth_probability, runs);
@@ -60,7 +63,15 @@ std::string bound_text(const Exploration& exploration) {
         "; a bug of depth {} is met by a run with {:.2g} % at least ({} threads and streams, {} choices), and was "
         "missed "
         "with {:.2g} % at most",
-        depth, 100 * bound.depth_probability, exploration.actors, exploration.search.longest, 100 * bound.missed);
+        depth, 100 * bound.depth_probability, exploration.actors,
+        std::max(choices_of(exploration.strategy), exploration.search.longest), 100 * bound.missed);
+  }
+  if (bound.is_short) {
+    text += fmt::format(
+        "; of a bug of depth {} no more is known: a run had {} choices, and {} changes its mind among the first {} "
+        "alone",
+        depth_of(exploration.strategy), exploration.search.longest, exploration.strategy,
+        choices_of(exploration.strategy));
   }
   return text;
 }
@@ -146,6 +157,15 @@ std::uint64_t depth_of(const std::string& strategy) {
   std::uint64_t depth = 0;
   std::from_chars(strategy.data() + 4, strategy.data() + strategy.size(), depth);
   return depth;
+}
+
+std::uint64_t choices_of(const std::string& strategy) {
+  const std::size_t colon = strategy.rfind(':');
+  std::uint64_t choices = 0;
+  if (depth_of(strategy) != 0 && colon > 4) {
+    std::from_chars(strategy.data() + colon + 1, strategy.data() + strategy.size(), choices);
+  }
+  return choices;
 }
 
 std::string exploration_text(const Exploration& exploration) {

@@ -41,5 +41,7 @@ Json exploration_json(const Exploration& exploration);
 
 /// D of `pct:D` and `pct:D:K`; 0 for another strategy.
 std::uint64_t depth_of(const std::string& strategy);
+/// K of `pct:D:K`, the choices among which it changes priorities; 0 for another strategy.
+std::uint64_t choices_of(const std::string& strategy);
 
 }  // namespace anyplace::tool

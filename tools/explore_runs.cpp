@@ -112,7 +112,8 @@ std::string last_call(const std::string& report) {
   if (all.choices.empty()) return "; it came to no choice";
   const ScheduleChoice& last = all.choices.back();
   const std::string what = last.taken < last.options.size() ? last.options[last.taken].what : "?";
-  return "; the last choice, " + std::to_string(all.choices.size() - 1) + ", took " + what;
+  return "; the last choice, " + std::to_string(all.choices.size() - 1) + ", came up in a call of thread " +
+         std::to_string(last.at_thread) + " and took " + what;
 }
 
 RunFailure failure(const char* kind, const std::string& message) { return {kind, message, without_numbers(message)}; }

@@ -91,6 +91,7 @@ void add_line(const Line& line, ScheduleReport& report) {
   } else if (line.contains("anyplace_cpu_sim_report")) {
     const Line seed = line.value("seed", Line());
     if (seed.is_number_unsigned()) report.seed = seed.get<std::uint64_t>();
+    report.profile = text_of(line.value("profile", Line()));
     report.ranks =
         static_cast<std::uint32_t>(std::clamp<std::int64_t>(number_or(line.value("ranks", Line()), 1), 1, most_ranks));
   } else if (line.contains("end")) {
@@ -130,8 +131,20 @@ std::string shown(const std::string& text) {
     for (const ScheduleOption& option : choice.options) options.push_back(option.what);
     return "choice " + line["choice"].dump() + " between " + joined(options);
   }
+  if (line.contains("end")) return "the end";
   if (line.contains("ran")) return ran_of(line).what + " of stream " + std::to_string(ran_of(line).stream);
   return in_quotes(text);
+}
+
+/// Where two lines differ that are shown alike: "begin_ns 0, and then 120"; "" if they don't.
+std::string other_value(const std::string& text, const std::string& other) {
+  const Line first = Line::parse(text, nullptr, false), second = Line::parse(other, nullptr, false);
+  if (!first.is_object() || !second.is_object() || shown(text) != shown(other)) return "";
+  for (const auto& [key, value] : first.items()) {
+    const Line others = second.value(key, Line());
+    if (value != others) return ": its " + key + " was " + value.dump() + ", and then " + others.dump();
+  }
+  return "";
 }
 
 }  // namespace
@@ -173,6 +186,11 @@ std::string first_difference(const std::string& path, const std::string& other, 
     const bool has_second = static_cast<bool>(std::getline(two, second));
     if (!has_first && !has_second) return "";
     if (has_first && has_second && (first == second || number <= skipped)) continue;
+    if (has_first && has_second) {
+      if (const std::string value = other_value(first, second); !value.empty()) {
+        return "line " + std::to_string(number) + " of the report, " + shown(first) + value;
+      }
+    }
     return "line " + std::to_string(number) + " of the report was " + (has_first ? shown(first) : "missing") +
            ", and then " + (has_second ? shown(second) : "missing");
   }

@@ -74,6 +74,7 @@ struct ScheduleStep {
 struct ScheduleReport {
   bool is_there = false;  ///< the program used cpu_sim in its deterministic mode
   std::uint64_t seed = 0;
+  std::string profile;      ///< the name of ANYPLACE_CPU_SIM_PROFILE's; "": without one
   std::uint32_t ranks = 1;  ///< how many processes the job has that this one is a rank of
   std::vector<ScheduleChoice> choices;
   std::vector<ScheduleRan> ran;

@@ -206,7 +206,8 @@ void DeviceModel::move_to(double ns) {
   for_each_step([&](const Steps&, Step& step) {
     if (step.rate == 0 || step.done) return;
     step.left -= step.rate * passed;
-    if (step.left > step.rate * instant) return;
+    // Late times are told apart by more than what is left: then it would never be done.
+    if (step.left > step.rate * instant && ns + step.left / step.rate > ns) return;
     step.running = false;
     step.done = true;
     step.time.end_ns = ns;

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -26,10 +27,11 @@ using Words = std::vector<std::string>;
 namespace {
 
 /// Explores the model in that mode. Its folders are in `folder`.
-Run explore(const test::TempDir& folder, const Words& options, const Words& arguments) {
+Run explore(const test::TempDir& folder, const Words& options, const Words& arguments,
+            const test::Variables& variables = {}) {
   Words program{ANYPLACE_EXPLORED};
   program.insert(program.end(), arguments.begin(), arguments.end());
-  return run_program("explore", options, program, folder.path().string());
+  return run_program("explore", options, program, folder.path().string(), variables);
 }
 
 json only_failure(const Run& run) {
@@ -80,6 +82,11 @@ TEST_CASE(
         Approx(1 / (answer.at("actors").get<double>() * answer.at("choices").get<double>())));
   CHECK(answer.at("difference").is_null());
   CHECK(std::filesystem::is_empty(folder.path()));
+  // PCT's guarantee is for runs with as many choices as it was told of.
+  const Run few = explore(folder, {"--runs", "20", "--strategy", "pct:2:1", "--out", folder.file("out")}, {"is right"});
+  CHECK_THAT(few.out, Contains("; of a bug of depth 2 no more is known: a run had ") &&
+                          Contains("and pct:2:1 changes its mind among the first 1 alone"));
+  CHECK(std::filesystem::is_empty(folder.path()));
   const Run timed = explore(folder, {"--time", "1s", "--json"}, {"is right"});
   CHECK(timed.status == 0);
   CHECK(timed.json().at("runs") >= 1);
@@ -106,6 +113,20 @@ TEST_CASE("A failure has its kind, its seed and a line that makes it again, shru
     }
     CHECK(std::filesystem::exists(failure.at("output").get<std::string>() + "/stderr"));
   }
+}
+
+TEST_CASE("The variables of explore's own user mean in a run what they mean without explore") {
+  const test::TempDir folder;
+  // The hash would make each run another failure, and be its message.
+  const json failure =
+      only_failure(explore(folder, {"--json", "--runs", "50"}, {"fails"}, {{"ANYPLACE_CPU_SIM_HASH", "1"}}));
+  CHECK_THAT(failure.at("message").get<std::string>(), Contains("got 1, which is wrong"));
+  // A run has a folder of its own, and a profile's path is of the user's.
+  std::ofstream(folder.file("mine.json")) << "{}";
+  const std::string relative = std::filesystem::relative(folder.file("mine.json")).string();
+  const Run run = explore(folder, {"--runs", "3"}, {"reads its profile"}, {{"ANYPLACE_CPU_SIM_PROFILE", relative}});
+  INFO(run.out << run.err);
+  CHECK(run.status == 0);
 }
 
 TEST_CASE("A failure that only a seed shows is shrunk, replayed and run once more with that seed") {
@@ -225,6 +246,18 @@ TEST_CASE("What is kept of a failure has its choices, its report, and its timeli
   CHECK_THAT(other.err,
              Contains("diverge: ") && Contains("of the report was choice 0 between continue: submit, fill x"));
   CHECK_THAT(explore(folder, {"--replay", folder.file("none")}, {"fails"}).err, Contains("is no report"));
+
+  // What is told alike of two lines isn't all that differs, and a profile is no property of the program.
+  std::string report = test::read_file(kept + "/report");
+  const auto replaced = [&](const std::string& text, const std::string& by) {
+    REQUIRE(report.find(text) != std::string::npos);
+    report.replace(report.find(text), text.size(), by);
+    std::ofstream(folder.file("report")) << report;
+    return explore(folder, {"--replay", folder.file("report")}, {"fails"}).err;
+  };
+  CHECK_THAT(replaced("\"begin_ns\":0", "\"begin_ns\":7"), Contains(": its begin_ns was 7, and then 0"));
+  CHECK_THAT(replaced("\"mode\"", "\"profile\":\"h100\",\"mode\""),
+             Contains("the report's profile is 'h100', and the run's is none (ANYPLACE_CPU_SIM_PROFILE); line "));
 }
 
 namespace {
@@ -285,7 +318,8 @@ TEST_CASE("A run without an end is a failure, which isn't shrunk") {
   const json failure =
       only_failure(explore(folder, {"--json", "--runs", "20", "--fail-fast", "--timeout", "1"}, {"spins"}));
   CHECK(failure.at("kind") == "hang");
-  CHECK_THAT(failure.at("message").get<std::string>(), Contains("no end within 1 s; the last choice, "));
+  CHECK_THAT(failure.at("message").get<std::string>(),
+             Contains("no end within 1 s; the last choice, ") && Contains("came up in a call of thread 0 and took "));
   const Run never = explore(folder, {"--timeout", "1"}, {"never ends"});
   CHECK(never.status == 1);
   CHECK_THAT(never.out, Contains("no end within 1 s; it came to no choice"));
@@ -312,7 +346,7 @@ TEST_CASE("What can't be explored, and an exploration that is asked for in a wro
     CHECK(run.status == 2);
     CHECK_THAT(run.err, Contains(text));
   };
-  refuses({"--strategy", "randm"}, "did you mean 'random'?; there are random, pct:D, urw, surw, round_robin, lazy");
+  refuses({"--strategy", "randm"}, "did you mean 'random'? There are random, pct:D, urw, surw, round_robin, lazy");
   refuses({"--strategy", "pct"}, "takes a depth of 1 or more");
   refuses({"--strategy", "choices:x"}, "choices are no strategy to explore with");
   refuses({"--strategy", "urw", "--exhaustive"}, "no --strategy with it");
@@ -321,6 +355,7 @@ TEST_CASE("What can't be explored, and an exploration that is asked for in a wro
   refuses({"--seed", "18446744073709551616"}, "is no whole number from 0 to 18446744073709551615");
   refuses({"--jobs", "many"}, "'many' is no whole number from 1 to 4096");
   refuses({"--replay", ""}, "--replay is empty");
+  refuses({"--replay", "report", "--runs", "3"}, "--replay takes the choices of its report, and no --runs");
   refuses({"--time", ""}, "--time is empty");
   refuses({"--time", "soon"}, "it takes a time as 90, 90s, 15m or 2h");
   CHECK(run_command({"explore"}).status == 2);

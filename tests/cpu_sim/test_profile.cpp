@@ -126,6 +126,7 @@ TEST_CASE("Given a bad profile, Then the error has the file, the line, the key a
                  Catch::Contains("the figures are memory_bytes, memory_bytes_per_second"));
   CHECK(refusal("10e9", "0") == "mine.json:9: \"to_device_bytes_per_second\" is 0.0; it has to be more than 0");
   CHECK(refusal("10e9", "1e300") == "mine.json:9: \"to_device_bytes_per_second\" is 1e+300; it is from 1e-6 to 1e18");
+  CHECK(refusal("3000", "1e16") == "mine.json:15: \"launch_ns\" is 1e+16; it is from 1e-6 to 1e15");
   CHECK_THAT(refusal("10e9,", "10e9, \"per\": 1,"),
              Catch::StartsWith("mine.json:9: there is no key \"to_device_bytes_per_second/per\"; a figure is"));
   CHECK_THAT(refusal("1e12", "-1"), Catch::StartsWith("mine.json:7: \"memory_bytes_per_second\" is -1.0;"));
@@ -163,6 +164,10 @@ TEST_CASE("Given operations that run alone, Then they take what their bytes and 
   Profile unlinked = profile;
   unlinked.peer = {};
   CHECK_THAT(copy_ns(unlinked, Kind::peer, mb), is(up + down));
+}
+
+TEST_CASE("Given times that are told apart by more than an operation takes, Then it ends all the same") {
+  CHECK_THAT(total_ns(mine(), {kernel(1e18), copy(Kind::to_device, mb, {0}), kernel(0.3, {1})}), is(1e18));
 }
 
 TEST_CASE("Given copies only, or kernels only, on a stream, Then their times add up") {
