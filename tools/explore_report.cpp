@@ -210,7 +210,7 @@ Json exploration_json(const Exploration& exploration) {
           {"total_runs", exploration.total_runs},
           {"schedules", search.schedules.size()},
           {"choices", search.longest},
-          {"actors", exploration.actors},
+          {"actors", exploration.actors == 0 ? Json() : Json(exploration.actors)},
           {"seconds", exploration.seconds},
           {"exhaustive", std::move(exhaustive)},
           {"bound", std::move(bound)},

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "interruption.h"
@@ -28,6 +31,43 @@ std::vector<Deviation> deviations_of(const ScheduleReport& report) {
     all.push_back({i, plain.name() + " " + taken.name(), with_owner(taken), with_owner(plain)});
   }
   return all;
+}
+
+/// An operation by its stream, and by how many of the stream's come before it.
+using OperationName = std::pair<std::int64_t, std::uint64_t>;
+
+/// The operations that the plain schedule would have taken, where something else was.
+std::set<OperationName> postponed_in(const ScheduleReport& report) {
+  std::set<OperationName> all;
+  for (const ScheduleChoice& choice : report.choices) {
+    if (choice.taken == choice.plain || choice.plain >= choice.options.size()) continue;
+    const ScheduleOption& plain = choice.options[choice.plain];
+    if (plain.is_operation()) all.emplace(plain.stream, plain.number);
+  }
+  return all;
+}
+
+/// The names of all that can come before a stream's operation: calls of threads, and operations of other streams.
+std::vector<std::string> others_than(std::int64_t stream, const ScheduleReport& report) {
+  std::map<std::int64_t, std::uint64_t> calls;  // of a thread, the last one that is known
+  std::set<std::string> operations;
+  for (const ScheduleChoice& choice : report.choices) {
+    for (const ScheduleOption& option : choice.options) {
+      if (option.thread >= 0 && option.way.empty()) {
+        calls[option.thread] = std::max(calls[option.thread], option.number);
+      } else if (option.is_operation() && option.stream != stream) {
+        operations.insert(option.name());
+      }
+    }
+  }
+  std::vector<std::string> names;
+  for (const auto& [thread, last] : calls) {
+    for (std::uint64_t call = 0; call <= last; ++call) {
+      names.push_back("t" + std::to_string(thread) + "." + std::to_string(call));
+    }
+  }
+  names.insert(names.end(), operations.begin(), operations.end());
+  return names;
 }
 
 Schedule schedule_with(std::uint64_t seed, const std::vector<Deviation>& deviations) {
@@ -73,6 +113,22 @@ class Shrinking {
     }
   }
 
+  /// Where an operation comes late, it may be one behind it in its stream that has to: postpones that one instead.
+  void postpone_later_ones() {
+    constexpr std::uint64_t reach = 3;
+    for (const auto& [stream, number] : postponed_in(report_)) {
+      for (std::uint64_t first = number + 1; first <= number + reach && may_go_on(); ++first) {
+        const std::optional<Schedule> late = postponing(stream, first);
+        const auto few = late ? deviations_if_it_fails(*late) : std::nullopt;
+        if (!few || few->size() >= deviations_of(report_).size()) continue;
+        // Most lines of `late` didn't come up, and those that did have to lead there alone.
+        if (!fails(schedule_with(seed_, *few))) continue;
+        reduce();
+        return postpone_later_ones();
+      }
+    }
+  }
+
   const Schedule& schedule() const { return schedule_; }
   const ScheduleReport& report() const { return report_; }
   const std::string& folder() const { return smallest_; }
@@ -90,6 +146,34 @@ class Shrinking {
       if (fails(schedule_with(seed_, rest))) return deviations_of(report_);
     }
     return {};
+  }
+
+  /// What deviates in a run of the schedule, which isn't kept; none if it doesn't lead to the failure.
+  std::optional<std::vector<Deviation>> deviations_if_it_fails(Schedule schedule) {
+    ++count_;
+    const ScheduleRun run = runs_.run(std::move(schedule));
+    std::optional<std::vector<Deviation>> found;
+    if (run.failure.is_same(failure_)) found = deviations_of(read_schedule_report(run.report_path(), ReportPart::all));
+    std::filesystem::remove_all(run.folder);
+    return found;
+  }
+
+  /// Has the stream's operations from `first` on wait for all else; none if that is too much for a file.
+  std::optional<Schedule> postponing(std::int64_t stream, std::uint64_t first) const {
+    constexpr std::size_t most_lines = 10'000;
+    std::uint64_t last = first;
+    for (const ScheduleRan& ran : report_.ran) {
+      if (ran.stream == stream) last = std::max(last, ran.number);
+    }
+    const std::vector<std::string> others = others_than(stream, report_);
+    if ((last - first + 1) * others.size() > most_lines) return {};
+    Schedule schedule;
+    schedule.seed = seed_;
+    for (std::uint64_t number = first; number <= last; ++number) {
+      const std::string name = "s" + std::to_string(stream) + "." + std::to_string(number) + " ";
+      for (const std::string& other : others) schedule.deviations.push_back(name + other);
+    }
+    return schedule;
   }
 
   ScheduleRuns& runs_;
@@ -113,7 +197,10 @@ ShrunkFailure shrink_failure(ScheduleRuns& runs, const ScheduleRun& failing, std
   shrunk.before = all.size();
   Shrinking shrinking(runs, failing, most);
   const bool is_shrinkable = shrinking.fails({"", seed, {}, {}}) || shrinking.fails(schedule_with(seed, all));
-  if (is_shrinkable) shrinking.reduce();
+  if (is_shrinkable) {
+    shrinking.reduce();
+    shrinking.postpone_later_ones();
+  }
   // Where deviations by their names don't lead there, all choices by their numbers may.
   shrunk.is_replayed = is_shrinkable || shrinking.fails({"", seed, taken_choices(report), {}});
   shrunk.deviations = shrunk.is_replayed ? deviations_of(shrinking.report()) : all;

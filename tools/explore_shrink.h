@@ -30,7 +30,8 @@ struct ShrunkFailure {
 
 /// Finds fewer deviations that still lead to the failure, by delta debugging (Zeller and Hildebrandt, Simplifying and
 /// Isolating Failure-Inducing Input, 2002): leaves out one part of them after the other, until none can be left out.
-/// At most `most` runs, all with the seed of the failing one. `failing` and its folder are that one.
+/// Then it postpones later operations of a stream instead of those that come late, and leaves out again. At most `most`
+/// runs, all with the seed of the failing one. `failing` and its folder are that one.
 ShrunkFailure shrink_failure(ScheduleRuns& runs, const ScheduleRun& failing, std::uint64_t most);
 
 }  // namespace anyplace::tool

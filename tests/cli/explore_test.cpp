@@ -115,6 +115,18 @@ TEST_CASE("A failure has its kind, its seed and a line that makes it again, shru
   }
 }
 
+TEST_CASE("A failure keeps no deviation of an operation that comes late for another one's sake alone") {
+  for (const int seed : {0, 15, 20}) {  // of the last two, random's first failure has "fill y" come late
+    const test::TempDir folder;
+    const json failure = only_failure(
+        explore(folder, {"--json", "--runs", "50", "--seed", std::to_string(seed)}, {"fails behind another fill"}));
+    INFO(seed << failure.dump(2));
+    CHECK(failure.at("replayed") == true);
+    CHECK(failure.at("deviations").size() == 2);
+    CHECK(shell(failure.at("replay").get<std::string>()).status == 1);
+  }
+}
+
 TEST_CASE("The variables of explore's own user mean in a run what they mean without explore") {
   const test::TempDir folder;
   // The hash would make each run another failure, and be its message.

@@ -192,6 +192,10 @@ int fails(const std::string& mode, int got) {
 /// Stream 1 writes x, stream 2 reads it: after the host has waited for stream 1 if the program is right.
 int writes_and_reads(Model& model, const std::string& mode) {
   int x = 1, got = 0;
+  if (mode == "fails behind another fill") {
+    model.submit(1, "fill y", 2, [] {});
+    for (int i = 0; i < 2; ++i) model.submit(3, "fill z", 3, [] {});
+  }
   model.submit(1, "fill x", 1, [&] { x += 1; });
   if (mode == "fails twice") model.submit(1, "fill x again", 1, [&] { x += 1; });
   if (mode == "is right") {
