@@ -116,6 +116,23 @@ std::string_view arguments_of(std::string_view command) {
   return "[--json]";
 }
 
+/// Which option, in front of a program's own arguments, the command doesn't have, as a sentence; "" if it has all.
+/// CLI11 tells of what it took for the program's instead.
+std::string unknown_option(const CLI::App& command, int argument_count, char** arguments) {
+  std::vector<std::string> known;
+  for (const CLI::Option* const option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  for (int i = 2; i < argument_count && std::string_view(arguments[i]) != "--"; ++i) {
+    const std::string word = arguments[i], name = word.substr(0, word.find('='));
+    if (!name.starts_with("--") || std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string meant = nearest(name, known);
+    return command.get_name() + " has no option " + printable(name) +
+           (meant.empty() ? "" : "; did you mean " + meant + "?");
+  }
+  return "";
+}
+
 /// The Answer for a wrong command line. CLI11 says what is wrong; this adds what would be right.
 Answer usage_error(const CLI::App& app, const CLI::ParseError& error, int argument_count, char** arguments) {
   std::vector<std::string> commands;
@@ -127,7 +144,8 @@ Answer usage_error(const CLI::App& app, const CLI::ParseError& error, int argume
   const auto is_first = [&first](const CLI::App* command) { return command->get_name() == first; };
   const bool is_command = !app.get_subcommands(is_first).empty();
   if (first.empty() || is_command || first.front() == '-') {
-    text += printable(error.what()) + "\n";
+    const std::string unknown = is_command ? unknown_option(*app.get_subcommand(first), argument_count, arguments) : "";
+    text += (unknown.empty() ? printable(error.what()) : unknown) + "\n";
   } else {
     const std::string meant = nearest(first, commands);
     text += "there is no command " + in_quotes(first);
@@ -138,7 +156,7 @@ Answer usage_error(const CLI::App& app, const CLI::ParseError& error, int argume
   } else {
     text += "commands: " + joined(commands) + "\n";
   }
-  return {"", text + "`anyplace --help` says more\n", exit_usage};
+  return {"", text + "`anyplace " + (is_command ? first + " " : "") + "--help` says more\n", exit_usage};
 }
 
 /// Reads the option if it was given, else the variable; without both `timeout` keeps the default. Returns what is wrong
