@@ -51,8 +51,6 @@ install(FILES ${PROJECT_BINARY_DIR}/packaging/anyplace.spdx.json DESTINATION ${C
 
 set(CPACK_PACKAGE_NAME anyplace)
 set(CPACK_PACKAGE_VENDOR "the anyplace authors")
-set(CPACK_PACKAGE_HOMEPAGE_URL https://github.com/anyplace/anyplace)
-set(CPACK_DEBIAN_PACKAGE_HOMEPAGE ${CPACK_PACKAGE_HOMEPAGE_URL})
 set(CPACK_PACKAGE_CONTACT "The anyplace authors <maintainers@users.noreply.github.com>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
