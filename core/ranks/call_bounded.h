@@ -4,9 +4,6 @@
 // given a limit.
 #pragma once
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -14,18 +11,19 @@
 #include <thread>
 #include <utility>
 
+#include "anyplace/backend/kit/signals_blocked.h"
 #include "runtime/deadline.h"
 
 namespace anyplace::detail {
 
-/// A call on a thread of its own, which blocks all signals. If nobody waits for its end, the thread goes on and keeps
-/// what the function has captured; wait() may be called again later.
+/// A call on a thread of its own, which blocks all signals but those of its own faults. If nobody waits for its end,
+/// the thread goes on and keeps what the function has captured; wait() may be called again later.
 class BoundedCall {
  public:
   /// Throws std::system_error if there is no thread.
   explicit BoundedCall(std::function<void()> function) : shared_(std::make_shared<Shared>()) {
     shared_->function = std::move(function);
-    const NoSignals scope;  // a thread inherits the mask of its maker
+    const backend::SignalsBlocked scope;  // a thread inherits the mask of its maker
     std::thread([shared = shared_] {
       shared->function();
       shared->function = nullptr;  // what it captured may own this BoundedCall
@@ -46,15 +44,6 @@ class BoundedCall {
     std::condition_variable changed;
     bool done = false;
     std::function<void()> function;
-  };
-  struct NoSignals {
-    sigset_t before;
-    NoSignals() {
-      sigset_t all;
-      sigfillset(&all);
-      pthread_sigmask(SIG_SETMASK, &all, &before);
-    }
-    ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
   };
   const std::shared_ptr<Shared> shared_;
 };

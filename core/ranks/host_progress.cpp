@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <chrono>
 #include <thread>
 #include <utility>
 
+#include "anyplace/backend/kit/signals_blocked.h"
 #include "ranks/host_group.h"
 #include "runtime/call.h"
 #include "runtime/no_destructor.h"
@@ -57,9 +57,7 @@ std::unique_lock<std::mutex> HostProgress::lock_soon() {
 void HostProgress::start(const std::string& place, const char* operation) {
   const std::lock_guard lock(calls_);
   if (!stopped_) return;
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const backend::SignalsBlocked scope;  // A thread inherits the mask of its maker.
   stopped_ = false;
   std::string problem;
   try {
@@ -68,7 +66,6 @@ void HostProgress::start(const std::string& place, const char* operation) {
     stopped_ = true;
     problem = error.what();
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (!stopped_) return;
   fail(ErrorCode::out_of_memory, place, operation, fmt::format("no thread can be started: {}", problem));
 }

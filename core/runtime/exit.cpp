@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "anyplace/backend/kit/signals_blocked.h"
 #include "runtime/backend.h"
 #include "runtime/call.h"
 #include "runtime/service.h"
@@ -95,6 +96,7 @@ std::vector<std::size_t> run_until(Clock::time_point deadline, std::size_t count
       calls->changed.notify_all();
     };
     try {
+      const backend::SignalsBlocked scope;  // A thread inherits the mask of its maker.
       threads.all[i] = std::thread(run, true);
     } catch (const std::exception&) {
       alone.push_back(i);

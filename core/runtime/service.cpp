@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,6 +14,7 @@
 #include <mutex>
 #include <utility>
 
+#include "anyplace/backend/kit/signals_blocked.h"
 #include "runtime/call.h"
 #include "runtime/deadline.h"
 #include "runtime/no_destructor.h"
@@ -87,12 +87,10 @@ struct Worker {
   bool lost_some = false;  ///< an item was dropped for want of memory, which make_service_room() should have prevented
 
   /// Starts the thread unless it runs. Called under the mutex. Returns 0 or the error of pthread_create. The thread
-  /// blocks all signals, so the application's signal handlers never run on it.
+  /// blocks all signals but those of its own faults, so the application's signal handlers don't run on it otherwise.
   int start() noexcept {
     if (started || stopping) return 0;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const backend::SignalsBlocked scope;  // A thread inherits the mask of its maker.
     pthread_t thread{};
     const int error = pthread_create(
         &thread, nullptr,
@@ -106,7 +104,6 @@ struct Worker {
       pthread_detach(thread);
       started = true;
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return error;
   }
   int make_room(std::size_t room) {

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <thread>
 
+#include <anyplace/backend/kit/signals_blocked.h>
 #include <anyplace/error.h>
 
 namespace anyplace_ur {
@@ -39,7 +40,10 @@ class Callbacks {
  public:
   void add(Pending pending) {
     const std::lock_guard lock(mutex_);
-    if (!started_) std::thread([this] { run(); }).detach();
+    if (!started_) {
+      const anyplace::backend::SignalsBlocked scope;  // A thread inherits the mask of its maker.
+      std::thread([this] { run(); }).detach();
+    }
     started_ = true;
     pending_.push_back(std::move(pending));
     added_.notify_one();
