@@ -305,6 +305,11 @@ class Exploring {
     return name;
   }
 
+  /// Whether runs of two seeds may be two: what the layer `faults` makes fail may hang on the seed, too.
+  bool seeds_differ() const {
+    return is_sampling(options_.strategy) || !environment_variable("ANYPLACE_FAULTS").empty();
+  }
+
   void search(Exploration& exploration) {
     const unsigned jobs = options_.jobs != 0 ? options_.jobs : std::max(1u, std::thread::hardware_concurrency());
     SearchLimits limits;
@@ -326,7 +331,7 @@ class Exploring {
       total_runs_ += runs.count();
       return;
     }
-    if (limits.runs == 0 && !limits.deadline) limits.runs = default_runs;
+    if (limits.runs == 0 && !limits.deadline) limits.runs = seeds_differ() ? default_runs : 1;
     run_random(exploration);
     exploration.strategy = strategy();
     progress_.stage("exploring");
@@ -413,7 +418,9 @@ ExploreCommand::ExploreCommand(CLI::App& app)
   command_->add_option("PROGRAM", o.words, "The program and its arguments, after --")->required();
   command_->add_option("--strategy", o.strategy,
                        "What chooses: random, pct:D, urw, surw, round_robin, lazy or eager (default random)");
-  command_->add_option("--runs", o.runs, "How many runs (default 1000; of --exhaustive: all)")
+  command_
+      ->add_option("--runs", o.runs,
+                   "How many runs (default 1000, or 1 if there is nothing to draw; of --exhaustive: all)")
       ->check(whole_number(1, 1'000'000'000'000));
   command_->add_flag("--exhaustive", o.exhaustive, "Try all schedules, of a small program");
   command_->add_flag("--no-reduction", o.no_reduction, "Try those, too, that only exchange independent operations");

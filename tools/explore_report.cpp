@@ -29,12 +29,6 @@ struct Bound {
   bool is_short = false;         ///< a run had more choices than those among which PCT makes its changes
 };
 
-/// Whether each run of the strategy is another sample.
-bool is_sampling(const std::string& strategy) {
-  const std::string_view name = std::string_view(strategy).substr(0, strategy.find(':'));
-  return name == "random" || name == "pct" || name == "urw" || name == "surw";
-}
-
 Bound bound_of(const Exploration& exploration) {
   Bound bound;
   const auto runs = static_cast<double>(exploration.search.runs);
@@ -166,6 +160,11 @@ std::uint64_t choices_of(const std::string& strategy) {
     std::from_chars(strategy.data() + colon + 1, strategy.data() + strategy.size(), choices);
   }
   return choices;
+}
+
+bool is_sampling(const std::string& strategy) {
+  const std::string_view name = std::string_view(strategy).substr(0, strategy.find(':'));
+  return name == "random" || name == "pct" || name == "urw" || name == "surw";
 }
 
 std::string exploration_text(const Exploration& exploration) {

@@ -39,6 +39,8 @@ struct Exploration {
 std::string exploration_text(const Exploration& exploration);
 Json exploration_json(const Exploration& exploration);
 
+/// Whether each run of the strategy is another sample.
+bool is_sampling(const std::string& strategy);
 /// D of `pct:D` and `pct:D:K`; 0 for another strategy.
 std::uint64_t depth_of(const std::string& strategy);
 /// K of `pct:D:K`, the choices among which it changes priorities; 0 for another strategy.

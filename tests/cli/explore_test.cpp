@@ -92,6 +92,19 @@ TEST_CASE(
   CHECK(timed.json().at("runs") >= 1);
 }
 
+TEST_CASE("A strategy that draws nothing from a seed has one run, unless more are asked for or calls fail by chance") {
+  const test::TempDir folder;
+  const auto explored = [&](Words options, const test::Variables& variables = {}) {
+    options.insert(options.end(), {"--json", "--fail-fast", "--no-shrink"});
+    return explore(folder, options, {"fails with seed 5"}, variables).json();
+  };
+  for (const char* const strategy : {"round_robin", "lazy", "eager"}) {
+    CHECK(explored({"--strategy", strategy}).at("runs") == 1);
+  }
+  CHECK(explored({"--strategy", "lazy", "--runs", "3"}).at("runs") == 3);
+  CHECK(explored({"--strategy", "lazy"}, {{"ANYPLACE_FAULTS", "probability=0.1"}}).at("runs") > 5);
+}
+
 TEST_CASE("A failure has its kind, its seed and a line that makes it again, shrunk to the fewest deviations") {
   const std::vector<std::pair<std::string, std::string>> cases{
       {"fails", "exit"}, {"fails late", "exit"}, {"crashes", "crash"}, {"deadlocks", "deadlock"}};
