@@ -4,12 +4,14 @@
 #include "director.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <string_view>
 #include <utility>
 
+#include "address_range.h"
 #include "failure.h"
 #include "thread.h"
 
@@ -48,6 +50,7 @@ constinit thread_local Director::Caller* Director::this_caller_ = nullptr;
 void Director::make(const Config& config) {
   if (!config.deterministic || director_ != nullptr) return;
   director_ = new Director(config);
+  align_blocks_by_size();
   // What the child does isn't seen here, and the core refuses its calls.
   pthread_atfork(
       nullptr,
@@ -111,7 +114,9 @@ Director::Caller& Director::self() {
 void Director::forget_ended() {
   const auto& threads = threads_.known();
   const auto is_gone = [&](const Caller* caller) {
-    return caller->state == Caller::State::outside && holder_ != caller && !threads.contains(caller->thread);
+    // A listing may lack a thread that follows one which ended meanwhile.
+    return caller->state == Caller::State::outside && holder_ != caller && !threads.contains(caller->thread) &&
+           has_ended(caller->thread);
   };
   if (std::none_of(callers_.begin(), callers_.end(), is_gone)) return;
   threads_.list(true);
@@ -130,9 +135,12 @@ bool Director::begin_call(const char* name) {
   Caller& caller = self();
   caller.call = name;
   if (time_ != nullptr) caller.time_ns = now_ns() + time_->call_ns();
-  const bool is_timely = time_ == nullptr || ready_.empty();
+  const bool is_timely = time_ == nullptr ? !may_be_silent_ : is_nothing_ready();
   if (is_timely && callers_.size() == 1 && holder_ == nullptr && !directing_ && is_alone()) {
-    holder_ = &caller;  // There is nobody to choose from, and nothing to wait for.
+    // There is nobody to choose from, and nothing to wait for.
+    holder_ = last_holder_ = &caller;
+    if (caller.number == unnumbered) caller.number = numbers_++;
+    refused_.clear();
   } else {
     take_turn(lock, caller, Caller::State::enters);
   }
@@ -239,7 +247,7 @@ void Director::direct(Lock& lock) {
       wait_for_others(lock);
       continue;
     }
-    stuck_since_ns_ = 0;
+    is_stuck_ = false;
     bool has_moved = false;
     board_.say_moving(has_moved);
     if (has_moved && !refused_.empty()) {
@@ -273,7 +281,9 @@ std::vector<Director::Candidate> Director::candidates() {
     if (caller->number == unnumbered && caller->state != Caller::State::outside) fresh.push_back(caller);
   }
   // The system numbers threads in the order of their making, which is the program's doing; their coming here is not.
-  std::sort(fresh.begin(), fresh.end(), [](const Caller* a, const Caller* b) { return a->thread < b->thread; });
+  // The numbers begin again at the greatest one, and the process's first thread has the process's own.
+  const auto age_of = [](const Caller* caller) { return static_cast<std::uint32_t>(caller->thread - getpid()); };
+  std::sort(fresh.begin(), fresh.end(), [&](const Caller* a, const Caller* b) { return age_of(a) < age_of(b); });
   for (Caller* const caller : fresh) caller->number = numbers_++;
 
   std::vector<Candidate> found;

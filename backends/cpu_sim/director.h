@@ -225,7 +225,10 @@ class Director {
   bool own_work_goes_on() const noexcept;
   bool own_work_is_to_begin() const noexcept;
   bool look_at_threads(std::int64_t patience_ns);
-  static bool is_patient_with(OpenThread& thread, std::int64_t patience_ns);
+  static bool is_patient_with(OpenThread& thread, bool is_operation, std::int64_t patience_ns);
+  void report_impatience(const OpenThread& thread, bool is_operation);
+  void admit_fresh();
+  bool is_nothing_ready() const noexcept { return ready_.empty() && fresh_.empty(); }
   bool waits_here(pid_t thread) const noexcept;
   bool is_own(pid_t thread) const noexcept;
   bool has_own_work(pid_t thread) const noexcept;
@@ -271,6 +274,10 @@ class Director {
   Caller* last_holder_ = nullptr;  // It had the turn last, and is compared only.
   bool directing_ = false;         // A thread is in direct().
   std::vector<Task*> ready_;       // They are in the order in which they became ready.
+  std::vector<Task*> fresh_;       // They became ready since the process was at rest last.
+  std::thread::id made_ready_by_;  // The thread that made the last of them ready.
+  bool fresh_is_mixed_ = false;    // Several threads made them ready.
+  bool may_be_silent_ = false;     // One of ready_ or fresh_ may be no choice (execute_silent).
   std::vector<Task*> streams_;
   std::vector<std::unique_ptr<Executor>> executors_;
   std::thread supervisor_;
@@ -290,9 +297,10 @@ class Director {
   std::int64_t receiver_before_ns_ = 0;  // The thread that receives had computed so long then.
   std::int64_t receiver_began_ns_ = 0;   // It had computed so long when the supervisor saw the process at rest first.
   ProcessThreads threads_;
-  std::uint64_t alone_at_ = 0;       // At this listing of threads_ the program had one thread.
-  std::set<std::string> said_;       // These uncontrolled things are in the report.
-  std::int64_t stuck_since_ns_ = 0;  // Since this real time there has been nothing to choose from; 0 if there is.
+  std::uint64_t alone_at_ = 0;  // At this listing of threads_ the program had one thread.
+  std::set<std::string> said_;  // These uncontrolled things are in the report.
+  bool is_stuck_ = false;       // There is nothing to choose from,
+  Waited stuck_{5'000'000};     // for so long.
   std::uint64_t choices_ = 0;
   std::uint64_t ran_ = 0;
   std::uint64_t calls_ = 0;

@@ -20,7 +20,11 @@ void Director::start() {
 void Director::ready(Task& task) noexcept {
   const Lock lock = enter();
   if (supervisor_sleeps_) supervise_.notify_one();
-  ready_.push_back(&task);
+  const std::thread::id here = std::this_thread::get_id();
+  fresh_is_mixed_ = fresh_is_mixed_ || (!fresh_.empty() && here != made_ready_by_);
+  made_ready_by_ = here;
+  fresh_.push_back(&task);
+  may_be_silent_ = true;
 }
 
 /// Returns an executor without a task. Throws Failure if there is none and none can be started.
@@ -113,6 +117,7 @@ bool Director::execute_silent(Lock& lock) {
     execute_here(lock, *task);
     return true;
   }
+  may_be_silent_ = false;
   return false;
 }
 

@@ -95,7 +95,7 @@ bool Director::is_alone() {
 /// Returns when each operation is over or blocked, and each thread waits for its turn or for something else.
 void Director::settle(Lock& lock) {
   const std::int64_t began_ns = cpu_sim::now_ns();
-  for (auto& [id, thread] : threads_.list(false)) thread.since_ns = 0;
+  for (auto& [id, thread] : threads_.list(false)) thread.is_waited_for = false;
   for (unsigned round = 0;; ++round) {
     if (own_work_goes_on()) rest_.wait_for(lock, soon, [this] { return !own_work_goes_on(); });
     if (threads_.is_known() ? look_at_threads(thread_patience_ns) : own_work_is_over()) break;
@@ -111,21 +111,47 @@ void Director::settle(Lock& lock) {
     }
     enter_again(lock);
   }
+  admit_fresh();
   for (const auto& executor : executors_) executor->is_blocked = executor->task != nullptr;
   for (auto& [key, note] : host_threads_) note.is_blocked = note.busy != 0;
 }
 
-/// Returns whether a thread that runs is waited for on.
-bool Director::is_patient_with(OpenThread& thread, std::int64_t patience_ns) {
-  const std::int64_t real_now_ns = cpu_sim::now_ns();
-  if (thread.since_ns == 0) {
-    thread.since_ns = std::max<std::int64_t>(thread.before_ns, 1);
-    thread.since_real_ns = real_now_ns;
+/// Adds what became ready since the process was at rest last. Operations that ended at the same time, or one for the
+/// sake of another one, made it ready in an order that isn't the program's: it is that of the streams then.
+void Director::admit_fresh() {
+  if (std::exchange(fresh_is_mixed_, false)) {
+    const auto place_of = [](Task* task) {
+      Operation operation;
+      task->describe(operation);
+      return std::pair(operation.stream, operation.branch);
+    };
+    std::stable_sort(fresh_.begin(), fresh_.end(), [&](Task* a, Task* b) { return place_of(a) < place_of(b); });
   }
-  const std::int64_t real_ns = real_now_ns - thread.since_real_ns;
+  ready_.insert(ready_.end(), fresh_.begin(), fresh_.end());
+  fresh_.clear();
+}
+
+/// Returns whether a thread that runs, or that sleeps in an operation, is waited for on.
+bool Director::is_patient_with(OpenThread& thread, bool is_operation, std::int64_t patience_ns) {
+  const std::int64_t real_now_ns = cpu_sim::now_ns();
+  if (!std::exchange(thread.is_waited_for, true)) {
+    thread.real.begin(real_now_ns);
+    thread.computing.begin(thread.before_ns);
+  }
+  const std::int64_t real_ns = thread.real.until(real_now_ns);
+  const std::int64_t computing_ns = thread.computing.until(thread.before_ns);
   if (thread.has_spun) return real_ns < short_patience_ns;
-  const bool is_operation = patience_ns == operation_patience_ns;
-  return thread.before_ns - thread.since_ns < patience_ns && (is_operation || real_ns < real_patience_ns);
+  if (is_operation && thread.doing == OpenThread::Doing::sleeps) return real_ns < operation_patience_ns;
+  if (is_operation) return computing_ns < operation_patience_ns;
+  return computing_ns < patience_ns && real_ns < real_patience_ns;
+}
+
+/// Says that a thread isn't waited for any more.
+void Director::report_impatience(const OpenThread& thread, bool is_operation) {
+  report_uncontrolled(!is_operation ? "a thread computes for long between two calls, and others go on meanwhile"
+                      : thread.doing == OpenThread::Doing::sleeps
+                          ? "an operation sleeps by the clock for long, and others are executed meanwhile"
+                          : "an operation computes for long, and others are executed meanwhile");
 }
 
 /// Looks twice at each thread that could be running. Returns whether all wait: whether none ran and none could run from
@@ -142,39 +168,43 @@ bool Director::look_at_threads(std::int64_t patience_ns) {
   for (auto& [id, thread] : threads) {
     if (id == self || thread.polls || waits_here(id) || (is_own(id) && !has_own_work(id))) {
       thread.doing = OpenThread::Doing::waits;
+      thread.spins = thread.is_waited_for = false;
       continue;
     }
     thread.before_ns = thread.computed_ns();
     any_ended = thread.look() == OpenThread::Doing::ended || any_ended;
-    if (thread.doing != OpenThread::Doing::runs) {
-      thread.spins = false;
-      thread.since_ns = 0;
+    const bool is_operation = is_own(id);
+    // An operation that sleeps by the clock ends by itself, as one that computes does.
+    if (thread.doing != OpenThread::Doing::runs && !(is_operation && thread.doing == OpenThread::Doing::sleeps)) {
+      thread.spins = thread.is_waited_for = false;
       // It has its name by now, which it gave itself.
       if (!std::exchange(thread.is_named, true)) thread.polls = is_polling(thread.name());
       if (!thread.polls) watched.push_back(&thread);
       continue;
     }
     if (thread.spins || acts_in_real_time(thread.name())) continue;
-    if (is_patient_with(thread, is_own(id) ? operation_patience_ns : patience_ns)) return false;
+    if (is_patient_with(thread, is_operation, patience_ns)) return false;
     thread.spins = thread.has_spun = true;
-    report_uncontrolled(is_own(id) ? "an operation computes for long, and others are executed meanwhile"
-                                   : "a thread computes for long between two calls, and others go on meanwhile");
+    report_impatience(thread, is_operation);
   }
   if (any_ended) {
     threads_.list(true);
     forget_ended();
   }
   if (any_ended || is_changing()) return false;
-  return std::all_of(watched.begin(), watched.end(), [&](OpenThread* thread) {
+  const bool all_wait = std::all_of(watched.begin(), watched.end(), [&](OpenThread* thread) {
     const bool waits = watched.size() == 1 || thread->look() != OpenThread::Doing::runs;
     return waits && thread->computed_ns() == thread->before_ns;
   });
+  // A thread may have been started, by one that waits now, before that one was looked at first.
+  return all_wait && !threads_.have_changed();
 }
 
 /// Is called when no thread can go on and no operation is ready.
 void Director::wait_for_others(Lock& lock) {
   const std::int64_t real_now = cpu_sim::now_ns();
-  if (stuck_since_ns_ == 0) stuck_since_ns_ = real_now;
+  if (!std::exchange(is_stuck_, true)) stuck_.begin(real_now);
+  const std::int64_t stuck_ns = stuck_.until(real_now);
   std::int64_t first_deadline = INT64_MAX;
   bool is_over = false;
   for (const Caller* const caller : callers_) {
@@ -200,9 +230,9 @@ void Director::wait_for_others(Lock& lock) {
     others_may_act = others_may_act || operation.waits_for_process;
   }
   others_may_act = others_may_act || (!threads_.is_known() && !own_work_is_over());
-  background_may_act = background_may_act && real_now - stuck_since_ns_ < background_ns;
+  background_may_act = background_may_act && stuck_ns < background_ns;
   if (others_may_act) report_uncontrolled("all that is left waits for a process or a thread that acts in real time");
-  const bool may_be_brief = real_now - stuck_since_ns_ < deadlock_ns;
+  const bool may_be_brief = stuck_ns < deadlock_ns;
   if (!is_over && (others_may_act || background_may_act || may_be_brief || first_deadline != INT64_MAX)) {
     rest_.wait_for(lock, std::chrono::milliseconds(1));
   } else if (first_deadline != INT64_MAX) {
@@ -229,7 +259,7 @@ void Director::supervise() noexcept {
   Lock lock = enter();
   supervisor_id_ = this_thread();
   while (!stopped_) {
-    pauses = ready_.empty() && !is_rank() ? pauses + 1 : 0;
+    pauses = is_nothing_ready() && !is_rank() ? pauses + 1 : 0;
     supervisor_sleeps_ = pauses > pauses_before_sleep;
     if (supervisor_sleeps_) {
       supervise_.wait(lock);
@@ -238,13 +268,17 @@ void Director::supervise() noexcept {
     }
     supervise_.wait_for(lock, pause);
     const bool has_called = calls_ != std::exchange(calls_before, calls_);
+    if (has_called) {
+      for (auto& [id, thread] : threads_.list(false)) thread.is_waited_for = false;
+    }
     const bool may_choose = !has_called && holder_ == nullptr && !directing_ && !is_somebody_here() &&
-                            (!ready_.empty() || has_messages()) && threads_.is_known();
+                            (!is_nothing_ready() || (is_rank() && has_messages())) && threads_.is_known();
     looks = may_choose && look_at_threads(long_patience_ns) ? looks + 1 : 0;
     if (looks == 1) receiver_began_ns_ = receiver_ns();
     if (looks < enough_looks || !has_receiver_gone_on()) continue;
     looks = 0;
     directing_ = true;
+    admit_fresh();
     note_submissions();
     if (!execute_silent(lock)) {
       const std::vector<Candidate> found = candidates();
@@ -271,8 +305,12 @@ std::string Director::what_waits() {
                                   : "stream " + std::to_string(found->second);
   };
   std::string text;
+  std::vector<const Caller*> waiting;
   for (const Caller* const caller : callers_) {
-    if (caller->state == Caller::State::outside) continue;
+    if (caller->state != Caller::State::outside) waiting.push_back(caller);
+  }
+  std::sort(waiting.begin(), waiting.end(), [](const Caller* a, const Caller* b) { return a->number < b->number; });
+  for (const Caller* const caller : waiting) {
     text += "thread " + std::to_string(caller->number) + " waits in " + caller->call;
     for (const Record& record : caller->records) {
       if (!record.complete()) text += (text.ends_with(caller->call) ? " for " : ", ") + name_of(record.timeline);

@@ -2,45 +2,23 @@
 #include "file_memory.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <string>
 
+#include "address_range.h"
 #include "backing_file.h"
 #include "failure.h"
 
 namespace anyplace::cpu_sim {
-namespace {
-
-std::uint64_t page_bytes() noexcept { return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)); }
-
-std::uint64_t whole_pages(std::uint64_t bytes) noexcept {
-  return (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
-}
-
-}  // namespace
-
-anyplace_address take_addresses(std::uint64_t bytes, std::uint64_t alignment) noexcept {
-  const std::uint64_t asked = bytes + alignment;
-  void* const got = mmap(nullptr, asked, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (got == MAP_FAILED) return 0;
-  const anyplace_address begin = backend::to_handle(got);
-  const anyplace_address address = (begin + alignment - 1) / alignment * alignment;
-  if (address != begin) munmap(got, address - begin);
-  if (address + bytes != begin + asked) {
-    munmap(backend::from_handle<void>(address + bytes), begin + asked - address - bytes);
-  }
-  return address;
-}
 
 FileMemory FileMemory::take(std::uint64_t bytes) {
   BackingFile& file = BackingFile::get();
   if (!file.exists()) fail(ANYPLACE_STATUS_UNSUPPORTED, file.why_not());
   FileMemory taken;
   const std::uint64_t room = whole_pages(bytes);
-  taken.address = take_addresses(room, page_bytes());
+  taken.address = take_addresses(room, block_alignment(room, page_bytes()));
   int error = taken.address == 0 ? errno : file.reserve(taken.address, room);
   if (error == 0) {
     try {

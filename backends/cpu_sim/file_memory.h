@@ -22,7 +22,4 @@ struct FileMemory {
   void give_back() const noexcept;
 };
 
-/// Reserves addresses without memory, from a multiple of `alignment` on. Returns 0, and sets errno, if there are none.
-anyplace_address take_addresses(std::uint64_t bytes, std::uint64_t alignment) noexcept;
-
 }  // namespace anyplace::cpu_sim

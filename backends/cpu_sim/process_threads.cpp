@@ -28,6 +28,8 @@ int open_of(pid_t id, const char* file) noexcept {
 
 pid_t this_thread() noexcept { return static_cast<pid_t>(syscall(SYS_gettid)); }
 
+bool has_ended(pid_t thread) noexcept { return syscall(SYS_tgkill, getpid(), thread, 0) != 0 && errno == ESRCH; }
+
 OpenThread::OpenThread(pid_t id) noexcept : id_(id), call_(open_of(id, "syscall")), state_(open_of(id, "stat")) {}
 
 OpenThread::~OpenThread() {
@@ -40,7 +42,7 @@ OpenThread::~OpenThread() {
 OpenThread::Doing OpenThread::look() noexcept {
   char text[256];
   const ssize_t bytes = call_ < 0 ? -1 : pread(call_, text, sizeof(text) - 1, 0);
-  if (bytes <= 0) return doing = has_ended() ? Doing::ended : Doing::sleeps;
+  if (bytes <= 0) return doing = has_ended(id_) ? Doing::ended : Doing::sleeps;
   text[bytes] = '\0';
   if (std::strncmp(text, "running", 7) == 0) return doing = Doing::runs;
   long number = -1;
@@ -49,6 +51,8 @@ OpenThread::Doing OpenThread::look() noexcept {
   // A thread that was woken on a core that sleeps is in the call until the core is awake, but its state says that it
   // runs. One that waits for a page, a lock of the kernel's or a disk goes on by itself, and soon.
   const char letter = state();
+  // The first thread of a process stays when it has ended, until the others have.
+  if (letter == 'Z' && id_ == getpid()) return doing = Doing::waits;
   if (letter != 'S' && letter != 'T') return doing = Doing::runs;
   return doing = read == 2 && number == SYS_futex && timeout == 0 ? Doing::waits : Doing::sleeps;
 }
@@ -60,12 +64,6 @@ char OpenThread::state() const noexcept {
   text[bytes > 0 ? bytes : 0] = '\0';
   const char* const end = std::strrchr(text, ')');
   return end == nullptr || end[1] == '\0' ? 'X' : end[2];
-}
-
-bool OpenThread::has_ended() const noexcept {
-  char path[64];
-  std::snprintf(path, sizeof(path), "%s/%d", folder_name, id_);
-  return access(path, F_OK) != 0;
 }
 
 std::int64_t OpenThread::computed_ns() const noexcept {
@@ -104,9 +102,7 @@ std::uint64_t ProcessThreads::links() const noexcept {
 bool ProcessThreads::have_changed() const noexcept { return links() != links_; }
 
 std::map<pid_t, OpenThread>& ProcessThreads::list(bool anew) {
-  const std::uint64_t links_now = links();
-  if (folder_ < 0 || (!anew && links_now == links_)) return threads_;
-  links_ = links_now;
+  if (folder_ < 0 || (!anew && !have_changed())) return threads_;
   ++listings_;
   for (auto& [id, thread] : threads_) thread.seen = false;
   DIR* const folder = opendir(folder_name);
@@ -117,6 +113,8 @@ std::map<pid_t, OpenThread>& ProcessThreads::list(bool anew) {
   }
   closedir(folder);
   std::erase_if(threads_, [](const auto& each) { return !each.second.seen; });
+  // The folder had another number if a thread ended or began since that was asked, and may have it again.
+  links_ = threads_.size() + 2;
   return threads_;
 }
 

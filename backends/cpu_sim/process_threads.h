@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -27,6 +28,29 @@ constexpr bool acts_in_real_time(std::string_view name) noexcept { return is_pol
 
 /// Returns the system's number of the calling thread.
 pid_t this_thread() noexcept;
+/// Returns whether this process has no thread with that number.
+bool has_ended(pid_t thread) noexcept;
+
+/// A Waited adds up what passes between looks, of real time or of a thread's processor time. Each part counts up to a
+/// limit, so that a machine that stood still for a while, as a virtual one may, takes nobody's patience.
+class Waited {
+ public:
+  explicit Waited(std::int64_t longest_part_ns) noexcept : longest_part_ns_(longest_part_ns) {}
+  void begin(std::int64_t now_ns) noexcept {
+    last_ns_ = now_ns;
+    sum_ns_ = 0;
+  }
+  std::int64_t until(std::int64_t now_ns) noexcept {
+    sum_ns_ += std::min(now_ns - last_ns_, longest_part_ns_);
+    last_ns_ = now_ns;
+    return sum_ns_;
+  }
+
+ private:
+  std::int64_t longest_part_ns_;
+  std::int64_t last_ns_ = 0;
+  std::int64_t sum_ns_ = 0;
+};
 
 /// An OpenThread is one thread, whose files in /proc stay open.
 class OpenThread {
@@ -48,18 +72,18 @@ class OpenThread {
   std::string name() const;
 
   // The director's notes.
-  bool seen = false;               // It was there at the last listing.
-  bool is_named = false;           // Its name has been looked at.
-  bool polls = false;              // It is one that polls, so it isn't looked at.
-  bool spins = false;              // It computes for so long that it isn't waited for.
-  bool has_spun = false;           // It did so before.
-  std::int64_t since_real_ns = 0;  // It was waited for first at this time.
-  std::int64_t since_ns = 0;       // It had computed so long when it was waited for first.
-  std::int64_t before_ns = 0;      // It had computed so long at the last look.
+  bool seen = false;           // It was there at the last listing.
+  bool is_named = false;       // Its name has been looked at.
+  bool polls = false;          // It is one that polls, so it isn't looked at.
+  bool spins = false;          // It computes, or an operation sleeps, for so long that it isn't waited for.
+  bool has_spun = false;       // It did so before.
+  bool is_waited_for = false;  // Since an earlier look; the next two count from that one on.
+  Waited real{5'000'000};
+  Waited computing{2'000'000};
+  std::int64_t before_ns = 0;  // It had computed so long at the last look.
   Doing doing = Doing::runs;
 
  private:
-  bool has_ended() const noexcept;
   char state() const noexcept;
 
   const pid_t id_;

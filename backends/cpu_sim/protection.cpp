@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "address_range.h"
 #include "command_depth.h"
 #include "failure.h"
 #include "host_memory.h"
@@ -34,7 +35,6 @@ namespace {
 constexpr std::uint64_t pattern_bytes = 4 << 20;
 // So many freed allocations are kept for reports, and the addresses of those that were allocated here stay taken.
 constexpr std::size_t most_retired = 32;
-constexpr std::uint64_t most_asked_bytes = std::uint64_t{1} << 56;  // No process has as much.
 
 void* pointer(anyplace_address address) noexcept { return backend::from_handle<void>(address); }
 
@@ -47,11 +47,9 @@ int pkey_set(int, unsigned) { return -1; }
 int pkey_mprotect(void*, std::size_t, int, int) { return errno = ENOSYS, -1; }
 #endif
 
-/// Maps addresses without access, at `wanted` if that isn't null. Returns null if there are none.
-void* map_nothing(void* wanted, std::uint64_t bytes) noexcept {
-  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (wanted == nullptr ? 0 : MAP_FIXED);
-  void* const got = mmap(wanted, bytes, PROT_NONE, flags, -1, 0);
-  return got == MAP_FAILED ? nullptr : got;
+/// Takes the memory away from these addresses, which stay reserved. Returns whether the system could.
+bool map_nothing(void* at, std::uint64_t bytes) noexcept {
+  return mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
 [[noreturn]] void no_memory(const char* what, const char* call) {
@@ -114,14 +112,15 @@ Protection::Protection(Protect how, backend::Host host)
 // ---- Memory --------------------------------------------------------------------------------------------------------
 
 anyplace_address Protection::allocate(std::int32_t device, std::uint64_t bytes, const char* operation) {
-  if (bytes > most_asked_bytes) return 0;
+  if (bytes > most_addresses) return 0;
   const std::uint64_t aligned = (bytes + address_alignment - 1) / address_alignment * address_alignment;
   const std::uint64_t room = (aligned + page_bytes_ - 1) / page_bytes_ * page_bytes_;
-  void* const got = map_nothing(nullptr, room + 2 * page_bytes_);
-  if (got == nullptr) return 0;
+  const std::uint64_t asked = room + 2 * page_bytes_;
+  const anyplace_address got = take_addresses(asked, block_alignment(asked, page_bytes_));
+  if (got == 0) return 0;
   Region region;
   region.guard_bytes = page_bytes_;
-  region.first_page = backend::to_handle(got) + page_bytes_;
+  region.first_page = got + page_bytes_;
   region.end_page = region.first_page + room;
   region.begin = region.end_page - aligned;
   region.bytes = bytes;
@@ -143,7 +142,7 @@ anyplace_address Protection::allocate(std::int32_t device, std::uint64_t bytes, 
     }
   } catch (const std::bad_alloc&) {  // The region isn't in the table.
   }
-  munmap(got, room + 2 * page_bytes_);
+  munmap(pointer(got), asked);
   return 0;
 }
 
@@ -176,7 +175,7 @@ void Protection::retire(anyplace_address address, const char* operation) noexcep
   if (found == regions_.end()) return;
   Region& region = found->second;
   region.owned = true;
-  if (map_nothing(pointer(region.first_page), region.end_page - region.first_page) == nullptr) {
+  if (!map_nothing(pointer(region.first_page), region.end_page - region.first_page)) {
     mprotect(pointer(region.first_page), region.end_page - region.first_page, PROT_NONE);
   }
   end(found, operation, here);

@@ -14,9 +14,9 @@
 #include <iterator>
 #include <string>
 
+#include "address_range.h"
 #include "backing_file.h"
 #include "failure.h"
-#include "file_memory.h"
 #include "protection.h"
 #include "virtual_memory.h"
 

@@ -9,14 +9,12 @@
 #include <iterator>
 #include <string>
 
+#include "address_range.h"
 #include "failure.h"
 #include "protection.h"
 
 namespace anyplace::cpu_sim {
 namespace {
-
-// No process has as much. The limit keeps sums of sizes and addresses from wrapping.
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 56;
 
 /// Writes "32 bytes at 0x7f0000000000".
 std::string range_text(anyplace_address address, std::uint64_t bytes) {
@@ -87,14 +85,9 @@ anyplace_address VirtualMemory::reserve(const Device& device, std::uint64_t byte
     fail(ANYPLACE_STATUS_OUT_OF_MEMORY, "device " + std::to_string(device.index()) + ": no range of " +
                                             std::to_string(bytes) + " bytes of addresses: " + why);
   };
-  if (bytes > most_bytes) none("no process has that many");
-  const std::uint64_t asked = bytes + page_granularity;  // One page more gives the range an aligned part.
-  void* const got = mmap(nullptr, asked, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (got == MAP_FAILED) none(why_no_mapping(errno));
-  const anyplace_address begin = backend::to_handle(got);
-  const anyplace_address address = (begin + page_granularity - 1) / page_granularity * page_granularity;
-  give_to_host(begin, address);
-  give_to_host(address + bytes, begin + asked);
+  if (bytes > most_addresses) none("no process has that many");
+  const anyplace_address address = take_addresses(bytes, block_alignment(bytes, page_granularity));
+  if (address == 0) none(why_no_mapping(errno));
   const int code = BackingFile::get().reserve(address, bytes);
   try {
     if (code != 0) none(why_no_mapping(code));
@@ -160,7 +153,7 @@ void VirtualMemory::map_all(const Device& device, anyplace_address address,
   std::uint64_t bytes = 0;
   for (const anyplace_physical physical : physicals) {
     bytes += memory_for(device, physical)->bytes();
-    if (bytes > most_bytes) break;  // No range is as long.
+    if (bytes > most_addresses) break;  // No range is as long.
   }
   require_reserved(device, address, bytes);
   require_unmapped(address, bytes);

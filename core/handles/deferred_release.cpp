@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "handles/hazard_pointer.h"
+#include "runtime/backend.h"
 #include "runtime/service.h"
 
 namespace anyplace::detail {
@@ -111,7 +112,8 @@ void release_when_unused(const ClosedHandle& closed, bool often) noexcept {
     return;
   }
   ThreadHazards* const own = call_state.joined;
-  if (!often || own == nullptr || may_fence_at_once(own->closed)) {
+  if (!often || own == nullptr || any_in_virtual_time.load(std::memory_order_relaxed) ||
+      may_fence_at_once(own->closed)) {
     if (fence_users()) release_or_ask_again({&closed, 1});
     return;
   }

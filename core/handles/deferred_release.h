@@ -37,7 +37,8 @@ struct ClosedHandles {
 };
 
 /// Releases the handle's object once no hazard pointer names the handle: now, or a little later. If handles of its kind
-/// are closed `often`, this one may wait in a batch.
+/// are closed `often`, this one may wait in a batch; not in virtual time, where a clock of the host's must not decide
+/// who releases it.
 void release_when_unused(const ClosedHandle& closed, bool often) noexcept;
 
 /// Releases the handles in all batches that no hazard pointer names.

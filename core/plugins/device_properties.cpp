@@ -37,6 +37,9 @@ anyplace_device_properties ask(DeviceState& device, const char* operation) {
     properties.least_priority = properties.greatest_priority = 0;
   }
   check_capabilities(*device.table, properties.capabilities, device.place, operation);
+  if ((properties.features & ANYPLACE_FEATURE_VIRTUAL_TIME) != 0) {
+    any_in_virtual_time.store(true, std::memory_order_relaxed);
+  }
   return properties;
 }
 

@@ -83,6 +83,9 @@ inline bool is_known_in_virtual_time(const DeviceState& device) noexcept {
          (device.properties.features & ANYPLACE_FEATURE_VIRTUAL_TIME) != 0;
 }
 
+/// Whether a device whose operations take virtual time was ever asked for its properties.
+inline constinit std::atomic<bool> any_in_virtual_time{false};
+
 /// A layer over a backend (plugins/layer_stack.h).
 struct BackendLayer {
   std::string name;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fixed_order.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -117,10 +119,11 @@ void FixedOrder::number_threads(const std::vector<Taken>& taken) {
     std::uint64_t& first = firsts.try_emplace(one.thread, one.order).first->second;
     first = std::min(first, one.order);
   }
-  std::vector<std::tuple<std::uint64_t, std::int32_t, Thread*>> fresh;
+  std::vector<std::tuple<std::uint64_t, std::uint32_t, Thread*>> fresh;
   for (const auto& [buffer, first] : firsts) {
     Thread& thread = threads_[buffer];
-    if (thread.number == 0) fresh.emplace_back(first, thread.system, &thread);
+    // The system's numbers begin again at the greatest one; the process's first thread has the process's own.
+    if (thread.number == 0) fresh.emplace_back(first, static_cast<std::uint32_t>(thread.system - getpid()), &thread);
   }
   std::sort(fresh.begin(), fresh.end());
   for (const auto& [first, system, thread] : fresh) {

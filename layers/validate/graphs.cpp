@@ -122,7 +122,7 @@ void GraphHostFunction::run(void* self, anyplace_status status) {
   auto& call = *static_cast<GraphHostFunction*>(self);
   Engine& engine = Engine::only();
   std::shared_ptr<Stream> at;
-  if (is_held(call.runs + 1)) wait_for_other_threads();
+  if (is_held(call.runs + 1, *call.graph->device)) wait_for_other_threads();
   {
     const std::lock_guard lock(engine.mutex);
     ++call.runs;

@@ -25,8 +25,8 @@ struct HostFunction {
 };
 
 /// Whether the run of a host function that is `number`-th of its kind, from 1, lets other threads go on first. A race
-/// shows at the first ones, and the later ones aren't slower.
-constexpr bool is_held(std::uint64_t number) { return number <= 8; }
+/// shows at the first ones, and the later ones aren't slower. In virtual time the others have gone on already.
+constexpr bool is_held(std::uint64_t number, const Device& device) { return number <= 8 && !device.is_in_virtual_time; }
 
 /// What a host function of the core's own does: `copy` is null when it is withdrawn. Thread-safe.
 void tell_own_function(void* user, const anyplace_copy_2d* copy);

@@ -262,7 +262,7 @@ class ValidateLayer : public ValidatedBackend {
       if (const StreamPointer stream = own ? nullptr : objects_.stream(handle)) {
         engine_.begin(*stream);
         call->at = std::make_unique<Stream>(*stream);
-        call->is_held = is_held(++host_functions_[engine_.sites.id_of(frames)]);
+        call->is_held = is_held(++host_functions_[engine_.sites.id_of(frames)], *stream->device);
       }
     }
     if (own) {

@@ -27,6 +27,7 @@ struct Device {
   std::string place;
   Space space = 0;
   bool reads_pageable_in_order = false;  ///< it has no pinned memory, and reads all host memory in the stream's order
+  bool is_in_virtual_time = false;       ///< the host's clock has no part in the order of its work
   std::vector<std::int32_t> peers;       ///< whose memory it was given access to
   Clock gone;                            ///< of the streams that were destroyed, whose work goes on
   Clock gone_blocking;                   ///< of those among them that the default stream waits for

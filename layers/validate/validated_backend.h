@@ -53,6 +53,8 @@ class ValidatedBackend : public backend::Layer {
     if (!shares_addresses && device.space == 0) device.space = ++spaces_made;
     constexpr std::uint64_t pins = ANYPLACE_FOR(PINNED_MEMORY) | ANYPLACE_FOR(HOST_REGISTER);
     device.reads_pageable_in_order = known && (properties.capabilities & pins) == 0;
+    const std::uint32_t virtual_time = ANYPLACE_FEATURE_VIRTUAL_TIME;
+    device.is_in_virtual_time = known && (properties.features & properties.features_known & virtual_time) != 0;
     devices_[index] = &device;
     return device;
   }
